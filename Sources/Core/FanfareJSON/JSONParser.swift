@@ -15,32 +15,51 @@ public enum JSONParser {
 
 /// The grammar, one method per rule, for texts that may be cut short. ``JSONParser`` reads whole ones.
 public struct JSONScanner {
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// The first byte not yet read; never beyond the end.
-    var next = 0
+    package internal(set) var next: Int
+    private let start: Int
+    /// The index behind the text's last byte.
+    let end: Int
     private let maxDepth: Int
     private var depth = 0
 
     /// - Parameter maxDepth: how many arrays and objects may be open at once.
     public init(bytes: [UInt8], maxDepth: Int) {
+        self.init(bytes: bytes, range: bytes.indices, maxDepth: maxDepth)
+    }
+
+    /// Reads one part of a larger text, without a copy. Offsets of errors count from the start of that part.
+    ///
+    /// - Parameters:
+    ///   - range: the part, within `bytes`.
+    ///   - maxDepth: how many arrays and objects may be open at once.
+    package init(bytes: [UInt8], range: Range<Int>, maxDepth: Int) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the part is not within the text")
         self.bytes = bytes
+        (start, next, end) = (range.lowerBound, range.lowerBound, range.upperBound)
         self.maxDepth = maxDepth
     }
 
     mutating func document() throws(JSONError) -> JSONValue {
         skipSpace()
         let value = try value()
-        skipSpace()
-        guard next == bytes.count else { throw error("unexpected text after the value") }
+        try finish()
         return value
     }
 
+    /// Skips white space up to the end of the text.
+    package mutating func finish() throws(JSONError) {
+        skipSpace()
+        guard next == end else { throw error("unexpected text after the value") }
+    }
+
     /// The next byte; nil at the end.
-    public var nextByte: UInt8? { next < bytes.count ? bytes[next] : nil }
+    public var nextByte: UInt8? { next < end ? bytes[next] : nil }
 
     /// Reads a value. At the end of a cut text a number may lack digits.
     public mutating func value() throws(JSONError) -> JSONValue {
-        guard next < bytes.count else { throw error("the text ends where a value should be") }
+        guard next < end else { throw error("the text ends where a value should be") }
         switch bytes[next] {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "{"): return .object(try object())
@@ -56,49 +75,60 @@ public struct JSONScanner {
     private mutating func object() throws(JSONError) -> JSONObject {
         try enter()
         var members: [JSONObject.Member] = []
-        skipSpace()
-        if skip("}") {
-            depth -= 1
-            return JSONObject()
-        }
-        while true {
-            skipSpace()
-            guard next < bytes.count, bytes[next] == UInt8(ascii: "\"") else {
-                throw error("an object's member must start with a name in double quotes")
-            }
+        while try findMember(isFirst: members.isEmpty) {
             let key = try string()
-            skipSpace()
-            guard skip(":") else { throw error("missing colon after a name") }
-            skipSpace()
+            try skipColon()
             members.append(JSONObject.Member(key: key, value: try value()))
-            skipSpace()
-            if skip(",") { continue }
-            guard skip("}") else { throw error("missing comma or closing brace in an object") }
-            depth -= 1
-            return JSONObject(members)
         }
+        return JSONObject(members)
     }
 
     private mutating func array() throws(JSONError) -> [JSONValue] {
         try enter()
         var elements: [JSONValue] = []
-        skipSpace()
-        if skip("]") {
-            depth -= 1
-            return []
-        }
-        while true {
-            skipSpace()
-            elements.append(try value())
-            skipSpace()
-            if skip(",") { continue }
-            guard skip("]") else { throw error("missing comma or closing bracket in an array") }
-            depth -= 1
-            return elements
-        }
+        while try findElement(isFirst: elements.isEmpty) { elements.append(try value()) }
+        return elements
     }
 
-    private mutating func enter() throws(JSONError) {
+    /// Moves to the quote before the next member's name; false behind the closing brace.
+    package mutating func findMember(isFirst: Bool) throws(JSONError) -> Bool {
+        guard try findPart(isFirst: isFirst, closing: "}", "missing comma or closing brace in an object") else {
+            return false
+        }
+        guard next < end, bytes[next] == UInt8(ascii: "\"") else {
+            throw error("an object's member must start with a name in double quotes")
+        }
+        return true
+    }
+
+    /// Moves to the next element; false behind the closing bracket.
+    package mutating func findElement(isFirst: Bool) throws(JSONError) -> Bool {
+        try findPart(isFirst: isFirst, closing: "]", "missing comma or closing bracket in an array")
+    }
+
+    private mutating func findPart(isFirst: Bool, closing: Unicode.Scalar, _ reason: String) throws(JSONError) -> Bool {
+        skipSpace()
+        guard isFirst || !skip(",") else {
+            skipSpace()
+            return true
+        }
+        if skip(closing) {
+            depth -= 1
+            return false
+        }
+        guard isFirst else { throw error(reason) }
+        return true
+    }
+
+    /// Moves from behind a name to its value.
+    package mutating func skipColon() throws(JSONError) {
+        skipSpace()
+        guard skip(":") else { throw error("missing colon after a name") }
+        skipSpace()
+    }
+
+    /// Moves behind the opening bracket or brace of an array or object.
+    package mutating func enter() throws(JSONError) {
         guard depth < maxDepth else { throw error("nested deeper than \(maxDepth) levels") }
         depth += 1
         next += 1
@@ -108,7 +138,7 @@ public struct JSONScanner {
         let start = next
         _ = skip("-")
         if skip("0") {
-            if next < bytes.count, isDigit(bytes[next]) { throw error("a number must not start with a zero") }
+            if next < end, isDigit(bytes[next]) { throw error("a number must not start with a zero") }
         } else {
             try digits()
         }
@@ -123,13 +153,13 @@ public struct JSONScanner {
     /// One or more digits.
     private mutating func digits() throws(JSONError) {
         let start = next
-        while next < bytes.count, isDigit(bytes[next]) { next += 1 }
+        while next < end, isDigit(bytes[next]) { next += 1 }
         guard next > start else { throw error("missing digit in a number") }
     }
 
     private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
         let expected = Array(word.description.utf8)
-        guard bytes[next...].starts(with: expected) else {
+        guard bytes[next..<end].starts(with: expected) else {
             throw error("unexpected character where a value should be")
         }
         next += expected.count
@@ -137,7 +167,7 @@ public struct JSONScanner {
     }
 
     public mutating func skipSpace() {
-        while next < bytes.count {
+        while next < end {
             switch bytes[next] {
             case 0x20, 0x0A, 0x0D, 0x09: next += 1
             default: return
@@ -147,7 +177,7 @@ public struct JSONScanner {
 
     /// Skips the character; false if another one is next.
     public mutating func skip(_ character: Unicode.Scalar) -> Bool {
-        guard next < bytes.count, bytes[next] == UInt8(ascii: character) else { return false }
+        guard next < end, bytes[next] == UInt8(ascii: character) else { return false }
         next += 1
         return true
     }
@@ -156,7 +186,7 @@ public struct JSONScanner {
         byte &- UInt8(ascii: "0") <= 9
     }
 
-    func error(_ reason: String, at offset: Int? = nil) -> JSONError {
-        JSONError(reason: reason, offset: offset ?? next)
+    func error(_ reason: String, at index: Int? = nil) -> JSONError {
+        JSONError(reason: reason, offset: (index ?? next) - start)
     }
 }

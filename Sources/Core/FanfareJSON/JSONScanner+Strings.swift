@@ -1,6 +1,6 @@
 extension JSONScanner {
     /// A string; `next` is at its opening quote. Most strings have no escape and are copied in one piece.
-    mutating func string() throws(JSONError) -> String {
+    package mutating func string() throws(JSONError) -> String {
         next += 1
         let start = next
         try skipPlain()
@@ -22,18 +22,48 @@ extension JSONScanner {
         }
     }
 
+    /// Reads a string without escapes and returns the range between its quotes. Returns nil, and reads nothing, where the
+    /// string has an escape.
+    package mutating func plainString() throws(JSONError) -> Range<Int>? {
+        let quote = next
+        next += 1
+        try skipPlain()
+        guard bytes[next] == UInt8(ascii: "\"") else {
+            next = quote
+            return nil
+        }
+        next += 1
+        return quote + 1..<next - 1
+    }
+
     /// Stops at a quote or a backslash; afterwards `next` is within bounds.
     private mutating func skipPlain() throws(JSONError) {
-        while next < bytes.count {
+        skipPlainParts()
+        while next < end {
             let byte = bytes[next]
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): return
             case 0..<0x20: throw error("unescaped control character in a string")
             case 0x20..<0x80: next += 1
-            default: next += try wideCharacterLength()
+            default:
+                next += try wideCharacterLength()
+                skipPlainParts()
             }
         }
         throw error("the text ends within a string")
+    }
+
+    /// Skips as many parts of eight bytes as are ASCII without a quote, a backslash or a control character.
+    private mutating func skipPlainParts() {
+        next = unsafe bytes.withUnsafeBytes { bytes in
+            var at = next
+            while end - at >= 8 {
+                let part = unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+                guard escaped(part) | part & WideBytes.highs == 0 else { break }
+                at += 8
+            }
+            return at
+        }
     }
 
     /// The length of the well-formed UTF-8 sequence at `next` (Unicode's table 3-7).
@@ -51,7 +81,7 @@ extension JSONScanner {
         case 0xF4: (length, second) = (4, 0x80...0x8F)
         default: throw error("invalid UTF-8")
         }
-        guard bytes.count - next >= length, second.contains(bytes[next + 1]) else { throw error("invalid UTF-8") }
+        guard end - next >= length, second.contains(bytes[next + 1]) else { throw error("invalid UTF-8") }
         for index in (next + 2)..<max(next + 2, next + length) where bytes[index] & 0xC0 != 0x80 {
             throw error("invalid UTF-8")
         }
@@ -61,7 +91,7 @@ extension JSONScanner {
     private mutating func appendEscape(to text: inout [UInt8]) throws(JSONError) {
         let start = next
         next += 1
-        guard next < bytes.count else { throw error("the text ends within a string") }
+        guard next < end else { throw error("the text ends within a string") }
         let letter = bytes[next]
         next += 1
         switch letter {
@@ -80,7 +110,7 @@ extension JSONScanner {
     private mutating func escapedScalar(from start: Int) throws(JSONError) -> Unicode.Scalar {
         let unit = try hexadecimalUnit()
         if let scalar = Unicode.Scalar(UInt32(unit)) { return scalar }
-        guard unit < 0xDC00, bytes[next...].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) else {
+        guard unit < 0xDC00, bytes[next..<end].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) else {
             throw error("lone surrogate in a string", at: start)
         }
         next += 2
@@ -94,7 +124,7 @@ extension JSONScanner {
     private mutating func hexadecimalUnit() throws(JSONError) -> UInt16 {
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard next < bytes.count, let digit = hexadecimalValue(bytes[next]) else {
+            guard next < end, let digit = hexadecimalValue(bytes[next]) else {
                 throw error("a unicode escape must have four hexadecimal digits")
             }
             unit = unit << 4 | digit

@@ -71,7 +71,7 @@ extension ArraySlice<UInt8> {
 }
 
 /// Not 0 when a byte of the part has to be escaped.
-@inline(__always) private func escaped(_ part: UInt64) -> UInt64 {
+@inline(__always) func escaped(_ part: UInt64) -> UInt64 {
     WideBytes.below(0x20, in: part) | WideBytes.equal("\"", in: part) | WideBytes.equal("\\", in: part)
 }
 
