@@ -49,6 +49,13 @@ let package = Package(
         .target(name: "FanfareJSON", path: "Sources/Core/FanfareJSON", swiftSettings: pure),
         .target(name: "FanfareXML", path: "Sources/Core/FanfareXML", swiftSettings: pure),
         .target(name: "FanfareModel", path: "Sources/Core/FanfareModel", swiftSettings: pure),
+        // The message of each recipient: merge patch, placeholders, splicing.
+        .target(
+            name: "FanfareTemplate",
+            dependencies: ["FanfareModel", "FanfareJSON"],
+            path: "Sources/Core/FanfareTemplate",
+            swiftSettings: pure
+        ),
         // For apps: what a push holds. It is built without anything else of this package.
         .target(
             name: "FanfareReceiving",
@@ -384,6 +391,12 @@ let package = Package(
             name: "FanfareJSONTests",
             dependencies: ["FanfareJSON"],
             path: "Tests/Unit/FanfareJSONTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareTemplateTests",
+            dependencies: ["FanfareTemplate", "FanfareJSON", "FanfareModel"],
+            path: "Tests/Unit/FanfareTemplateTests",
             swiftSettings: strict
         ),
         .testTarget(
