@@ -28,6 +28,14 @@
 
     @inlinable public var bytes: ArraySlice<UInt8> { storage[Int(start)..<Int(end)] }
 
+    /// The text's first bytes, as another part of the same larger text.
+    ///
+    /// - Parameter length: at most ``count``.
+    public func prefix(_ length: Int) -> SharedText {
+        precondition(length <= count, "the prefix is longer than the text")
+        return SharedText(Int(start)..<Int(start) + length, of: storage)
+    }
+
     @inlinable @inline(__always)
     public func withUnsafeBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         unsafe storage.withUnsafeBytes { all in

@@ -1,0 +1,45 @@
+import FanfareModel
+import FanfareTemplate
+import Testing
+
+@Suite struct VariantTableTests {
+    static let table = VariantTable(
+        base: "base",
+        variants: [
+            ("es", "es"), ("es-MX", "es-MX"), ("pt-BR", "pt-BR"), ("a-very-long-name-of-a-variant", "long"), ("K", "K"),
+        ]
+    )
+
+    static let lookups: [(String?, String)] = [
+        (nil, "base"), ("es", "es"), ("es-MX", "es-MX"), ("es-AR", "es"), ("es-", "es"), ("es-MX-x", "es"),
+        ("es_MX", "base"), ("ES", "base"), ("e", "base"), ("ess", "base"), ("pt", "base"), ("pt-BR", "pt-BR"),
+        ("pt-PT", "base"), ("", "base"), ("-", "base"), ("-es", "base"), ("a-very-long-name-of-a-variant", "long"),
+        ("a-very-long-name-of-a-variant-x", "base"), ("\u{212A}", "base"), ("K-x", "K"),
+    ]
+
+    @Test(arguments: lookups)
+    func variantIsFoundByNameThenByItsFirstPart(variant: String?, value: String) {
+        #expect(Self.table.value(for: variant.map { SharedText($0) }) == value)
+    }
+
+    @Test func longVariantIsTheBase() {
+        #expect(Self.table.value(for: SharedText(String(repeating: "x", count: 100_000) + "-es")) == "base")
+    }
+
+    @Test func partOfALargerTextIsFoundByItsFirstPart() {
+        let storage = Array(#"{"variant":"es-AR"}"#.utf8)
+        #expect(Self.table.value(for: SharedText(12..<17, of: storage)) == "es")
+    }
+
+    @Test func emptyNameIsAnOrdinaryName() {
+        let table = VariantTable(base: 0, variants: [("", 1)])
+        #expect(table.value(for: SharedText("")) == 1)
+        #expect(table.value(for: SharedText("-x")) == 1)
+        #expect(table.value(for: SharedText("x")) == 0)
+        #expect(table.value(for: nil) == 0)
+    }
+
+    @Test func tableWithoutVariantsGivesTheBase() {
+        #expect(VariantTable(base: 7, variants: []).value(for: SharedText("es")) == 7)
+    }
+}
