@@ -145,7 +145,8 @@ def job(browser, fleet, address):
         browser.until("a question", lambda: browser.find("#confirm-input").is_displayed())
         browser.find("#confirm-input").send_keys("because of 4711")
         browser.click("#confirm-yes")
-        browser.shows("#view .title", state)
+        # A worker ends a million recipients a thousand at a time.
+        browser.shows("#view .title", state, seconds=300)
         check(fleet.redis("HGET", "fanfare:{news}:job:" + MILLION, "state") in (state, "waiting"), "it is not " + state)
 
 

@@ -37,6 +37,16 @@ import Testing
         #expect(progress.remainingSeconds == row.left)
     }
 
+    @Test(arguments: [("cancelled", "being cancelled"), ("expired", "has expired")])
+    func jobThatIsBeingEndedHasAReasonAndNoEstimate(_ counter: String, _ words: String) throws {
+        let fields = ["state": "active", "total": "5000", "sent": "1000", counter: "1000", "started_ms": "0"]
+        let ending = JobProgress(status: try status(fields), nowMs: 10_000)
+        #expect(ending.remainingSeconds == nil)
+        #expect(ending.stop?.contains(words) == true)
+        let over = JobProgress(status: try status(fields.merging(["state": "cancelled"]) { $1 }), nowMs: 10_000)
+        #expect(over.stop == nil)
+    }
+
     @Test func fewAttemptsGiveNoEstimate() throws {
         let fields = ["state": "active", "total": "3004", "started_ms": "1000"]
         let few = try status(fields.merging(["sent": "9"]) { $1 })

@@ -82,6 +82,9 @@ public struct JobProgress: Equatable, Sendable {
     public var stop: String? {
         guard !status.isOver, status.state != .scheduled else { return nil }
         if status.state == .paused || status.state == .parked { return status.reason ?? "\(status.state)" }
+        // Only the end of a job gives such results, a thousand at a time.
+        if status.cancelled > 0 { return "its unfinished recipients are being cancelled" }
+        if status.expired > 0 { return "it has expired; its unfinished recipients are being ended" }
         guard let project else { return nil }
         if project.isPaused { return "the project is paused: \(project.pauseReason)" }
         if !project.blockReason.isEmpty { return "the project is blocked: \(project.blockReason)" }
