@@ -57,7 +57,7 @@ public struct CalendarTime: Equatable, Sendable {
     /// Days since 1970-01-01.
     ///
     /// Years are counted from March, so that the leap day is a year's last and one formula gives the months' lengths.
-    static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
+    public static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = floor(shifted, 400)
         let yearOfEra = shifted - era * 400
