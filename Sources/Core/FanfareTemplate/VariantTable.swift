@@ -25,4 +25,26 @@ public struct VariantTable<Value: Sendable>: Sendable {
         guard let end else { return base }
         return variants[variant.prefix(end - variant.bytes.startIndex)] ?? base
     }
+
+    /// The names of the variants in the order of their bytes.
+    public var names: [String] { sorted.map(\.key.string) }
+
+    /// A table of the same names, with each value replaced.
+    ///
+    /// - Parameter change: called for the base with nil, then for each variant in the order of the names' bytes.
+    public func map<New: Sendable, Failure: Error>(
+        _ change: (_ name: String?, Value) throws(Failure) -> New
+    ) throws(Failure) -> VariantTable<New> {
+        let base = try change(nil, base)
+        var changed: [(name: String, value: New)] = []
+        for (name, value) in sorted {
+            let name = name.string
+            changed.append((name, try change(name, value)))
+        }
+        return VariantTable<New>(base: base, variants: changed)
+    }
+
+    private var sorted: [(key: SharedText, value: Value)] {
+        variants.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+    }
 }

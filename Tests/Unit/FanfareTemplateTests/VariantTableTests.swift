@@ -42,4 +42,17 @@ import Testing
     @Test func tableWithoutVariantsGivesTheBase() {
         #expect(VariantTable(base: 7, variants: []).value(for: SharedText("es")) == 7)
     }
+
+    @Test func mapKeepsNamesAndVisitsThemInOrder() {
+        var visited: [String?] = []
+        let lengths = Self.table.map { name, value in
+            visited.append(name)
+            return value.count
+        }
+        #expect(visited == [nil, "K", "a-very-long-name-of-a-variant", "es", "es-MX", "pt-BR"])
+        #expect(lengths.base == 4)
+        #expect(lengths.value(for: SharedText("es-MX")) == 5)
+        #expect(lengths.value(for: SharedText("es-AR")) == 2)
+        #expect(Self.table.names == ["K", "a-very-long-name-of-a-variant", "es", "es-MX", "pt-BR"])
+    }
 }
