@@ -11,7 +11,7 @@ public struct PlainTextTemplate: Sendable {
     /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
     /// Bytes of the request behind the token.
-    private let tail: [UInt8]
+    let tail: [UInt8]
 
     /// - Throws: naming the first field that has no counterpart in plain text, such as `message.notification`.
     public init(_ source: SourceMessage) throws(TranslationError) {
@@ -32,10 +32,17 @@ public struct PlainTextTemplate: Sendable {
 
     /// Appends the request for one token.
     public func render(token: String, into body: inout [UInt8]) {
-        body.reserveCapacity(body.count + tail.count + token.utf8.count + 64)
-        body.append(contentsOf: Self.head)
-        body.appendPercentEncoded(token)
+        Self.appendHead(token: token, tailCount: tail.count, to: &body)
         body.append(contentsOf: tail)
+    }
+
+    /// Appends what precedes the tail: the token.
+    ///
+    /// - Parameter tailCount: bytes that will follow; room is reserved for them.
+    static func appendHead(token: String, tailCount: Int, to body: inout [UInt8]) {
+        body.reserveCapacity(body.count + tailCount + token.utf8.count + 64)
+        body.append(contentsOf: head)
+        body.appendPercentEncoded(token)
     }
 
     private static let head = Array("registration_id=".utf8)

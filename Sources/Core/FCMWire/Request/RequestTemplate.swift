@@ -7,14 +7,17 @@ public struct RequestTemplate: Sendable {
     public let lifetime: MessageLifetime?
     private let isV1: Bool
     /// Bytes of the request behind the target.
-    private let tail: [UInt8]
+    let tail: [UInt8]
     /// The part of `tail` that depends on the time of the attempt; nil when there is none.
-    private let expiration: ExpirationSlot?
+    let expiration: ExpirationSlot?
 
     /// Where `apns-expiration` is written: at `offset` of `tail`, between its quotes.
     struct ExpirationSlot: Equatable, Sendable {
         var offset: Int
         var ttlSeconds: Int64
+
+        /// The value at this time, in Unix milliseconds: the moment in seconds, or 0 for a TTL of 0.
+        func text(nowMs: Int64) -> String { String(ttlSeconds == 0 ? 0 : nowMs / 1_000 + ttlSeconds) }
     }
 
     /// Translates between the formats where transport and format differ.
@@ -34,15 +37,28 @@ public struct RequestTemplate: Sendable {
     /// Appends the request for one recipient, which intake has checked. A topic comes without `/topics/`; an
     /// installation id travels over v1 only and is written as a legacy `to` otherwise.
     public func render(kind: RecipientKind, recipient: String, nowMs: Int64, into body: inout [UInt8]) {
-        body.reserveCapacity(body.count + tail.count + recipient.utf8.count + 48)
+        Self.appendHead(isV1: isV1, kind: kind, recipient: recipient, tailCount: tail.count, to: &body)
+        appendTail(nowMs: nowMs, to: &body)
+    }
+
+    /// Appends what precedes the tail: the target.
+    ///
+    /// - Parameter tailCount: bytes that will follow; room is reserved for them.
+    static func appendHead(
+        isV1: Bool,
+        kind: RecipientKind,
+        recipient: String,
+        tailCount: Int,
+        to body: inout [UInt8]
+    ) {
+        body.reserveCapacity(body.count + tailCount + recipient.utf8.count + 48)
         if isV1 {
-            body.append(contentsOf: Self.v1Head)
-            body.append(contentsOf: Self.v1Names[kind] ?? [])
+            body.append(contentsOf: v1Head)
+            body.append(contentsOf: v1Names[kind] ?? [])
         } else {
-            body.append(contentsOf: kind == .condition ? Self.conditionHead : Self.toHead)
+            body.append(contentsOf: kind == .condition ? conditionHead : toHead)
         }
         body.appendJSONString(kind == .topic && !isV1 ? "/topics/" + recipient : recipient)
-        appendTail(nowMs: nowMs, to: &body)
     }
 
     /// Appends one legacy request for at most 1,000 tokens, in their order. Each must obey the rules for tokens,
@@ -74,8 +90,7 @@ public struct RequestTemplate: Sendable {
     private func appendTail(nowMs: Int64, to body: inout [UInt8]) {
         guard let expiration else { return body.append(contentsOf: tail) }
         body.append(contentsOf: tail[..<expiration.offset])
-        let ttl = expiration.ttlSeconds
-        body.append(contentsOf: String(ttl == 0 ? 0 : nowMs / 1_000 + ttl).utf8)
+        body.append(contentsOf: expiration.text(nowMs: nowMs).utf8)
         body.append(contentsOf: tail[expiration.offset...])
     }
 
@@ -96,17 +111,17 @@ extension RequestTemplate {
         var message = source.object
         var isDryRun = false
         var ttlSeconds: Int64?
-        if source.format == .legacy {
+        if source.options.format == .legacy {
             let translated = try LegacyToV1.translate(message)
             (message, isDryRun, ttlSeconds) = (translated.message, translated.isDryRun, translated.ttlSeconds)
         }
-        if source.delivery == .replace { ReplaceMarks.addV1(to: &message, jobID: source.jobID) }
+        if source.options.delivery == .replace { ReplaceMarks.addV1(to: &message, jobID: source.options.jobID) }
         if ttlSeconds != nil { Self.moveExpirationLast(in: &message) }
         var tail = message.memberBytes
         tail.append(UInt8(ascii: "}"))
         // The message now ends in `"apns-expiration":""}}}`: the slot is between those two quotes.
         let slot = ttlSeconds.map { ExpirationSlot(offset: tail.count - 4, ttlSeconds: $0) }
-        if source.validateOnly || isDryRun { tail.append(contentsOf: #","validateOnly":true"#.utf8) }
+        if source.options.validateOnly || isDryRun { tail.append(contentsOf: #","validateOnly":true"#.utf8) }
         tail.append(UInt8(ascii: "}"))
         return (tail, slot)
     }

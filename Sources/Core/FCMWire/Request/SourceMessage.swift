@@ -1,15 +1,28 @@
-internal import FanfareJSON
+public import FanfareJSON
 public import FanfareModel
+
+/// The options of a job that change its requests.
+public struct MessageOptions: Equatable, Sendable {
+    public var format: MessageFormat
+    /// FCM checks the message without delivering it.
+    public var validateOnly: Bool
+    public var delivery: DeliveryMode
+    public var jobID: String
+
+    public init(format: MessageFormat, validateOnly: Bool, delivery: DeliveryMode, jobID: String) {
+        self.format = format
+        self.validateOnly = validateOnly
+        self.delivery = delivery
+        self.jobID = jobID
+    }
+}
 
 /// A job's message, parsed once, and the job's options: templates are made from it.
 public struct SourceMessage: Sendable {
     /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
     let object: JSONObject
-    let format: MessageFormat
-    let validateOnly: Bool
-    let delivery: DeliveryMode
-    let jobID: String
+    let options: MessageOptions
 
     /// - Throws: when the message is not an object or carries its own target.
     public init(
@@ -24,15 +37,18 @@ public struct SourceMessage: Sendable {
             throw TranslationError([], "not JSON: \(error)")
         }
         guard let object = parsed.object else { throw TranslationError([], "must be an object") }
-        for name in format == .v1 ? Self.v1Targets : Self.legacyTargets where object[name] != nil {
+        let options = MessageOptions(format: format, validateOnly: validateOnly, delivery: delivery, jobID: jobID)
+        try self.init(object, options)
+    }
+
+    /// - Throws: when the message carries its own target.
+    public init(_ object: JSONObject, _ options: MessageOptions) throws(TranslationError) {
+        for name in options.format == .v1 ? Self.v1Targets : Self.legacyTargets where object[name] != nil {
             throw TranslationError([name], "the target belongs in the job's own field")
         }
         self.object = object
-        self.format = format
-        self.validateOnly = validateOnly
-        self.delivery = delivery
-        self.jobID = jobID
-        let own = format == .v1 ? MessageLifetime(v1: object) : MessageLifetime(legacy: object)
+        self.options = options
+        let own = options.format == .v1 ? MessageLifetime(v1: object) : MessageLifetime(legacy: object)
         lifetime = own == MessageLifetime() ? nil : own
     }
 
@@ -41,13 +57,13 @@ public struct SourceMessage: Sendable {
     /// - Throws: naming the first field that the dialect does not have.
     func legacy(_ dialect: LegacyDialect) throws(TranslationError) -> JSONObject {
         var message: JSONObject
-        if format == .v1 {
+        if options.format == .v1 {
             message = try V1ToLegacy.translate(object, dialect)
         } else {
             message = try LegacyData.withTextValues(try fields(for: dialect))
         }
-        if delivery == .replace { ReplaceMarks.addLegacy(to: &message, jobID: jobID) }
-        if validateOnly { message["dry_run"] = true }
+        if options.delivery == .replace { ReplaceMarks.addLegacy(to: &message, jobID: options.jobID) }
+        if options.validateOnly { message["dry_run"] = true }
         return message
     }
 
