@@ -74,7 +74,7 @@ let package = Package(
         ),
         .target(
             name: "FCMWire",
-            dependencies: ["FanfareModel", "FanfareJSON", "FanfareXML"],
+            dependencies: ["FanfareModel", "FanfareJSON", "FanfareTemplate", "FanfareXML"],
             path: "Sources/Core/FCMWire",
             swiftSettings: pure
         ),
@@ -401,7 +401,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FCMWireTests",
-            dependencies: ["FCMWire", "FanfareJSON", "FanfareModel", "FanfareXML"],
+            dependencies: ["FCMWire", "FanfareJSON", "FanfareModel", "FanfareTemplate", "FanfareXML"],
             path: "Tests/Unit/FCMWireTests",
             swiftSettings: strict
         ),

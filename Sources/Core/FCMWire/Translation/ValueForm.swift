@@ -122,12 +122,23 @@ enum ValueForm: Equatable, Sendable {
         return .string(fits ? key : NameDigest.name32(key))
     }
 
-    private static func isWebURL(_ text: String) -> Bool {
-        text.lowercased().hasPrefix("http://") || isSecureURL(text)
+    private static func isWebURL(_ text: String) -> Bool { begins(text, with: "http://") || isSecureURL(text) }
+
+    private static func isSecureURL(_ text: String) -> Bool { begins(text, with: "https://") }
+
+    /// Compares bytes, as intake does: what follows a scheme cannot change it.
+    private static func begins(_ text: String, with scheme: String) -> Bool {
+        text.utf8.count >= scheme.utf8.count
+            && zip(text.utf8, scheme.utf8).allSatisfy { ($0.isASCIIAlphanumeric ? $0 | 0x20 : $0) == $1 }
     }
 
-    private static func isSecureURL(_ text: String) -> Bool {
-        text.lowercased().hasPrefix("https://")
+    /// The beginnings of a text that decide where it goes, in lower case; empty where its content decides nothing.
+    var decidingSchemes: [String] {
+        switch self {
+        case .drawable, .imageURL: ["http://", "https://"]
+        case .link: ["https://"]
+        default: []
+        }
     }
 
     private static func badge(_ value: JSONValue, at path: [String]) throws(TranslationError) -> JSONValue {
