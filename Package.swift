@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "FanfareCore",
             dependencies: [
-                "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire",
+                "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Core/FanfareCore",
@@ -550,7 +550,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FanfareCoreTests",
-            dependencies: ["TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire"],
+            dependencies: [
+                "TestSupport", "FanfareCore", "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire",
+            ],
             path: "Tests/Unit/FanfareCoreTests",
             swiftSettings: strict
         ),

@@ -89,6 +89,11 @@ public struct TemplateSize: Equatable, Sendable {
         return size
     }
 
+    /// The message with every placeholder empty, which the size of no recipient is below.
+    public static func constantPart(of message: JSONObject) -> JSONObject {
+        message.mapPlaceholderTexts { text in (try? PlaceholderText(text))?.filled { _, _ in "" } ?? text }
+    }
+
     private static func names(in message: JSONObject) -> [PlaceholderName] {
         var (names, known) = ([PlaceholderName](), Set<PlaceholderName>())
         _ = message.mapPlaceholderTexts { text in

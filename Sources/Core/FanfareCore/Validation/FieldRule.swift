@@ -29,7 +29,7 @@ indirect enum FieldRule: Sendable {
 }
 
 /// The grammar of a string.
-enum TextRule: Sendable {
+enum TextRule: Equatable, Sendable {
     case any
     /// `#rrggbb`.
     case color

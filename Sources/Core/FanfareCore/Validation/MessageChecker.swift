@@ -1,5 +1,6 @@
 internal import FanfareJSON
 internal import FanfareModel
+internal import FanfareTemplate
 
 /// Checks a job's `message`: that it is JSON, then each member by its schema, then what the members mean together,
 /// then the size.
@@ -17,39 +18,55 @@ struct MessageChecker {
     private static let path = EntryField.message.rawValue
 
     func check(_ bytes: [UInt8]) throws(EntryFault) {
-        let (count, most) = (bytes.count, Self.maximumBytes)
-        try require(count <= most, Self.path, "\(count) bytes of JSON, at most \(most)")
-        let value = try parse(bytes)
-        try checkDuplicates(value, at: Self.path)
-        let schema = format == .v1 ? MessageSchema.message : LegacySchema.message
-        let checker = SchemaChecker(transport: transport, legacyBody: legacyBody)
-        try checker.check(value, .object(schema), at: Self.path)
+        let value = try Self.read(bytes, at: Self.path, most: Self.maximumBytes, maxDepth: Self.maximumDepth)
+        try check(value, at: Self.path)
+    }
+
+    /// Checks a message without repeated names.
+    ///
+    /// - Parameters:
+    ///   - path: of the message, such as `message` or `variants.es`.
+    ///   - isPersonal: whether the message may have placeholders, which `PlaceholderPaths` has checked. A text with a
+    ///     placeholder has any format, and counts without the placeholder.
+    func check(_ value: JSONValue, at path: String, isPersonal: Bool = false) throws(EntryFault) {
+        var checker = SchemaChecker(transport: transport, legacyBody: legacyBody)
+        checker.acceptsPlaceholders = isPersonal
+        try checker.check(value, .object(schema), at: path)
         // Always an object: the schema checked it.
         guard let message = value.object else { return }
         if format == .v1 {
-            try checkAndroid(message)
-            try checkApplePriority(message)
+            try checkAndroid(message, at: path)
+            try checkApplePriority(message, at: path)
         }
-        try checkSize(of: message)
+        try checkSize(of: isPersonal ? TemplateSize.constantPart(of: message) : message, at: path)
     }
+
+    var schema: ObjectSchema { format == .v1 ? MessageSchema.message : LegacySchema.message }
 
     /// The message's size as FCM counts it, of the platform on which it is largest. For a checked message.
     func size(of bytes: [UInt8]) -> Int? {
-        guard let message = (try? parse(bytes))?.object else { return nil }
-        return try? checkSize(of: message)
+        let limits = JSONLimits(maxDepth: Self.maximumDepth, maxBytes: Self.maximumBytes)
+        guard let message = (try? JSONParser.parse(bytes, limits: limits))?.object else { return nil }
+        return try? checkSize(of: message, at: Self.path)
     }
 
-    private func parse(_ bytes: [UInt8]) throws(EntryFault) -> JSONValue {
+    /// Parses a field's value.
+    ///
+    /// - Throws: for a value that is too long or not JSON, and for a repeated name at any depth.
+    static func read(_ bytes: [UInt8], at path: String, most: Int, maxDepth: Int) throws(EntryFault) -> JSONValue {
+        try require(bytes.count <= most, path, "\(bytes.count) bytes of JSON, at most \(most)")
+        let value: JSONValue
         do throws(JSONError) {
-            let limits = JSONLimits(maxDepth: Self.maximumDepth, maxBytes: Self.maximumBytes)
-            return try JSONParser.parse(bytes, limits: limits)
+            value = try JSONParser.parse(bytes, limits: JSONLimits(maxDepth: maxDepth, maxBytes: most))
         } catch {
-            throw EntryFault(Self.path, "not JSON at byte \(error.offset): \(error.reason)", offset: error.offset)
+            throw EntryFault(path, "not JSON at byte \(error.offset): \(error.reason)", offset: error.offset)
         }
+        try checkDuplicates(value, at: path)
+        return value
     }
 
     /// No name may be repeated, at any depth: parsers differ in which of two equal names they use.
-    private func checkDuplicates(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) {
+    private static func checkDuplicates(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) {
         switch value {
         case .object(let object):
             if let key = object.duplicateKey {
@@ -66,13 +83,13 @@ struct MessageChecker {
         }
     }
 
-    private func checkAndroid(_ message: JSONObject) throws(EntryFault) {
+    private func checkAndroid(_ message: JSONObject, at path: String) throws(EntryFault) {
         guard message.spelling("android") != nil, let spelling = message.spelling("androidV2") else { return }
-        throw EntryFault("\(Self.path).\(spelling)", "not together with android")
+        throw EntryFault("\(path).\(spelling)", "not together with android")
     }
 
     /// FCM refuses priority 10 for a message that shows nothing on Apple devices.
-    private func checkApplePriority(_ message: JSONObject) throws(EntryFault) {
+    private func checkApplePriority(_ message: JSONObject, at path: String) throws(EntryFault) {
         guard let apns = message["apns"]?.object, let headers = apns["headers"]?.object,
             let priority = headers.header("apns-priority"), priority.value == "10"
         else { return }
@@ -83,8 +100,8 @@ struct MessageChecker {
         let shows = ["alert", "badge", "sound"].contains { aps?[$0] != nil }
         let notifies = message["notification"]?.object.map { !$0.isEmpty } ?? false
         guard !shows, !notifies else { return }
-        let path = "\(Self.path).apns.headers.\(priority.key)"
-        throw EntryFault(path, "10 is not allowed for a message of data only, give 5")
+        let place = "\(path).apns.headers.\(priority.key)"
+        throw EntryFault(place, "10 is not allowed for a message of data only, give 5")
     }
 }
 

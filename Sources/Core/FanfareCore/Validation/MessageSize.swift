@@ -10,32 +10,62 @@ extension MessageChecker {
     static let limit = 4_096
     static let broadcastLimit = 2_048
 
+    /// - Parameter path: of the message, such as `message` or `variants.es`.
     /// - Returns: the largest of the sizes that were checked.
     @discardableResult
-    func checkSize(of message: JSONObject) throws(EntryFault) -> Int {
+    func checkSize(of message: JSONObject, at path: String) throws(EntryFault) -> Int {
+        var largest = 0
+        try forEachTotal(of: message) { (total) throws(EntryFault) in
+            let (size, limit) = (total.size, sizeLimit)
+            largest = max(largest, size)
+            let place = total.part.isEmpty ? path : "\(path).\(total.part)"
+            let audience = isBroadcast ? " for a topic" : ""
+            try require(size <= limit, place, "\(size) bytes\(total.of), at most \(limit)\(audience)")
+        }
+        return largest
+    }
+
+    /// The sizes of a message, always as many and in the same order for the same names of members.
+    func totals(of message: JSONObject) -> [Int] {
+        var sizes: [Int] = []
+        forEachTotal(of: message) { sizes.append($0.size) }
+        return sizes
+    }
+
+    /// One size that has to be within the limit.
+    private struct Total {
+        /// The member of the message that it counts; empty for the whole message.
+        let part: String
+        let size: Int
+        /// What else it counts, for an error.
+        var of = ""
+    }
+
+    /// Calls `visit` for each total, in the order in which errors are reported.
+    private func forEachTotal<Failure: Error>(
+        of message: JSONObject,
+        _ visit: (Total) throws(Failure) -> Void
+    ) throws(Failure) {
         let data = message["data"]?.object ?? JSONObject()
         let notification = message["notification"]?.object ?? JSONObject()
         let dataSize = size(data)
         let notificationSize = notification.textSize
-        try check(dataSize, "message.data")
-        try check(notificationSize, "message.notification")
-        try check(dataSize + notificationSize, "message", " of data and notification")
-        var largest = dataSize + notificationSize
-        guard format == .v1 else { return largest }
+        try visit(Total(part: "data", size: dataSize))
+        try visit(Total(part: "notification", size: notificationSize))
+        try visit(Total(part: "", size: dataSize + notificationSize, of: " of data and notification"))
+        guard format == .v1 else { return }
 
         let inherited = " with what it inherits"
         for name in ["android", "androidV2"] {
             guard let spelling = message.spelling(name), let android = message[spelling]?.object else { continue }
             let own = (android.field("remoteNotification")?.object ?? android)["notification"]?.object ?? JSONObject()
             let total = platformData(android, dataSize) + Self.merged(notification, own)
-            try check(total, "message.\(spelling)", inherited)
-            largest = max(largest, total)
+            try visit(Total(part: spelling, size: total, of: inherited))
         }
         if let webpush = message["webpush"]?.object {
             let own = webpush["notification"]?.object ?? JSONObject()
             let total = platformData(webpush, dataSize) + Self.merged(notification, own)
-            try check(total, "message.webpush", inherited)
-            largest = max(largest, total)
+            try visit(Total(part: "webpush", size: total, of: inherited))
         }
         if let payload = message["apns"]?.object?["payload"]?.object {
             var common = notification
@@ -44,18 +74,11 @@ extension MessageChecker {
                 common["body"] = nil
             }
             let total = dataSize + payload.textSize + common.textSize
-            try check(total, "message.apns", inherited)
-            largest = max(largest, total)
+            try visit(Total(part: "apns", size: total, of: inherited))
         }
-        return largest
     }
 
     var sizeLimit: Int { isBroadcast ? Self.broadcastLimit : Self.limit }
-
-    private func check(_ size: Int, _ path: String, _ of: String = "") throws(EntryFault) {
-        let limit = sizeLimit
-        try require(size <= limit, path, "\(size) bytes\(of), at most \(limit)\(isBroadcast ? " for a topic" : "")")
-    }
 
     private func platformData(_ platform: JSONObject, _ common: Int) -> Int {
         platform["data"]?.object.map(size) ?? common

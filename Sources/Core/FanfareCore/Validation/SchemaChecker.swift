@@ -1,5 +1,6 @@
 internal import FanfareJSON
 internal import FanfareModel
+internal import FanfareTemplate
 
 /// Checks a JSON value by a ``FieldRule``. The first fault in the order of the message is reported.
 struct SchemaChecker {
@@ -9,10 +10,16 @@ struct SchemaChecker {
     let transport: Transport
     /// Ignored unless ``transport`` is legacy.
     let legacyBody: LegacyBody
+    /// True for a message in which `PlaceholderPaths` has checked the placeholders.
+    var acceptsPlaceholders = false
 
     func check(_ value: JSONValue, _ rule: FieldRule, at path: @autoclosure () -> String) throws(EntryFault) {
         switch rule {
-        case .text(let rule): try TextRules.check(try text(value, at: path()), rule, at: path())
+        case .text(let rule):
+            let text = try text(value, at: path())
+            // Without its values the text has no format yet. An array is one with its placeholders, too.
+            if hasPlaceholder(text), rule != .arrayText { return }
+            try TextRules.check(text, rule, at: path())
         case .boolean:
             guard value.bool != nil else { throw mismatch("true or false", value, path()) }
         case .integer(let range): try checkInteger(value, range, at: path())
@@ -22,7 +29,9 @@ struct SchemaChecker {
                 throw EntryFault(path(), "\(Excerpt.plain(number.text)) is not 0 to 1")
             }
         case .choice(let names, let anyCase):
-            try TextRules.checkChoice(try text(value, at: path()), names, anyCase: anyCase, at: path())
+            let text = try text(value, at: path())
+            if hasPlaceholder(text) { return }
+            try TextRules.checkChoice(text, names, anyCase: anyCase, at: path())
         case .array(let rule):
             guard let elements = value.array else { throw mismatch("an array", value, path()) }
             for (index, element) in elements.enumerated() {
@@ -100,6 +109,11 @@ struct SchemaChecker {
             throw EntryFault(path(), "\(Excerpt.plain(number.text)) is not a whole number of 64 bits")
         }
         try require(range.contains(integer), path(), "\(integer) is not \(range.lowerBound) to \(range.upperBound)")
+    }
+
+    private func hasPlaceholder(_ text: String) -> Bool {
+        guard acceptsPlaceholders, PlaceholderText.hasBraces(text) else { return false }
+        return (try? PlaceholderText(text))?.names.isEmpty == false
     }
 
     private func text(_ value: JSONValue, at path: @autoclosure () -> String) throws(EntryFault) -> String {
