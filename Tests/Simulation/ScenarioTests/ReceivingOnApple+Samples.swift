@@ -102,7 +102,8 @@ private struct AppleProgram {
             let sources = Documentation.root.appendingPathComponent("Sources/\(floor)/\(name)")
             let files = try FileManager.default.contentsOfDirectory(atPath: sources.path)
                 .filter { $0.hasSuffix(".swift") }.map { sources.appendingPathComponent($0).path }
-            try module(name, files)
+            // As SwiftPM does: the targets of a package share declarations that apps do not see.
+            try module(name, ["-package-name", "fanfare"] + files)
         }
         for name in ["UserNotifications", "UIKit", "FirebaseCore", "FirebaseMessaging"] {
             try module(name, [fixtures.appendingPathComponent("\(name).swift").path])
