@@ -25,7 +25,7 @@ struct Certificates: Sendable {
         try run("openssl", "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test-ca")
         try issue("server", names: "DNS:localhost,IP:127.0.0.1", days: "2")
         try issue("other", names: "DNS:elsewhere.test", days: "2")
-        try issue("expired", names: "DNS:localhost,IP:127.0.0.1", days: "-1")
+        try issue("expired", names: "DNS:localhost,IP:127.0.0.1", days: nil)
     }
 
     private func pair(_ name: String) -> Pair {
@@ -37,16 +37,47 @@ struct Certificates: Sendable {
         try runTool(tool, all + ["-keyout", directory + "/ca.key", "-out", authority])
     }
 
-    private func issue(_ name: String, names: String, days: String) throws {
+    /// - Parameter days: how long it is valid; nil for a certificate of the year 2020.
+    private func issue(_ name: String, names: String, days: String?) throws {
         let base = "\(directory)/\(name)"
-        let key = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=\(name)"
+        let request = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=\(name)"
         try runTool(
             "openssl",
-            key.split(separator: " ").map(String.init) + ["-keyout", base + ".key", "-out", base + ".csr"]
+            request.split(separator: " ").map(String.init) + ["-keyout", base + ".key", "-out", base + ".csr"]
         )
         try Data("subjectAltName=\(names)\n".utf8).write(to: URL(fileURLWithPath: base + ".ext"))
-        let sign = ["x509", "-req", "-in", base + ".csr", "-CA", authority, "-CAkey", directory + "/ca.key"]
-        try runTool("openssl", sign + ["-days", days, "-extfile", base + ".ext", "-out", base + ".pem"])
+        let files = ["-in", base + ".csr", "-extfile", base + ".ext", "-out", base + ".pem"]
+        let key = directory + "/ca.key"
+        if let days {
+            let sign = ["x509", "-req", "-CA", authority, "-CAkey", key, "-days", days]
+            try runTool("openssl", sign + files)
+        } else {
+            // `x509` of OpenSSL 3.5 takes no time in the past.
+            let past = ["-startdate", "20200101000000Z", "-enddate", "20200102000000Z"]
+            let sign = ["ca", "-config", try configuration(), "-batch", "-notext", "-cert", authority, "-keyfile", key]
+            try runTool("openssl", sign + past + files)
+        }
+    }
+
+    /// What the command `ca` needs: an index, which is empty, and the rule that a subject has a name.
+    private func configuration() throws -> String {
+        try Data().write(to: URL(fileURLWithPath: directory + "/index"))
+        let text = """
+            [ca]
+            default_ca = all
+            [all]
+            database = \(directory)/index
+            new_certs_dir = \(directory)
+            rand_serial = yes
+            default_md = sha256
+            policy = subject
+            [subject]
+            commonName = supplied
+
+            """
+        let file = directory + "/ca.conf"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        return file
     }
 }
 

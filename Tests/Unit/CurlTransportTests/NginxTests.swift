@@ -77,8 +77,11 @@ final class Nginx {
     }
 
     deinit {
-        process.terminate()
-        process.waitUntilExit()
+        // It was never started if `init` threw.
+        if process.isRunning {
+            process.terminate()
+            process.waitUntilExit()
+        }
         try? FileManager.default.removeItem(atPath: directory)
     }
 
