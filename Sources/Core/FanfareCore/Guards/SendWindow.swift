@@ -99,7 +99,8 @@ extension SendWindow {
     public func isOpen(at unixMs: Int64, in rules: ZoneRules) -> Bool {
         let time = Self.clamped(unixMs)
         let today = day(of: time, in: rules)
-        return (today - 2...today + 2).contains { day in
+        // Before it was set back, the clock may have been up to 51 hours ahead.
+        return (today - 2...today + 3).contains { day in
             let opening = opening(on: day, in: rules)
             return opening.start <= time && time < opening.end
         }
@@ -143,10 +144,9 @@ extension SendWindow {
         )
     }
 
-    /// Days since 1970-01-01 on a clock of the zone.
+    /// Days since 1970-01-01 on a clock of the zone; 0 for the last hours before it, too.
     private func day(of unixMs: Int64, in rules: ZoneRules) -> Int64 {
-        let local = unixMs / 1_000 + Int64(rules.offsetSeconds(at: unixMs / 1_000))
-        return local >= 0 ? local / Self.daySeconds : -1
+        (unixMs / 1_000 + Int64(rules.offsetSeconds(at: unixMs / 1_000))) / Self.daySeconds
     }
 
     private static func clamped(_ unixMs: Int64) -> Int64 { min(max(0, unixMs), GeneralFields.latestTime) }

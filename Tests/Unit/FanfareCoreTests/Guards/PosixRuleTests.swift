@@ -118,6 +118,10 @@ import Testing
             ("EST5EDT,0/0,J365/25", "2026-01-01T04:59:59Z", -14_400),
             ("EST5EDT,0/0,J365/25", "2026-01-01T05:00:00Z", -14_400),
             ("EST5EDT,0/0,J365/25", "2026-07-01T00:00:00Z", -14_400),
+            // Both changes of 2026 fall in 2025, and daylight saving time that begins in January of 2025 ends in that of 2026.
+            ("AAA0BBB,0/-167,1/-167", "2025-12-25T12:00:00Z", 3_600),
+            ("AAA0BBB,0/-167,1/-167", "2025-12-31T00:00:00Z", 0),
+            ("AAA0BBB,365/167,365/100", "2026-01-02T00:00:00Z", 3_600),
             // A change before the midnight of its day, and one 26 hours after it.
             ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T00:59:59Z", -7_200),
             ("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2026-03-29T01:00:00Z", -3_600),

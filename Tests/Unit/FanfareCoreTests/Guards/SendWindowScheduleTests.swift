@@ -218,8 +218,8 @@ import Testing
         var random = SeededGenerator(seed: seed)
         let quarter: Int64 = 900
         let base: Int64 = 1_700_006_400
-        // Up to three changes of up to 24 hours, some of them on the same day.
-        let limit: Int64 = seed % 3 == 0 ? 48 : 8
+        // Up to three changes of up to 49 hours, some of them on the same day.
+        let limit: Int64 = seed % 3 == 0 ? 99 : 8
         let offsets = (0..<4).map { _ in Int32(Int64.random(in: -limit...limit, using: &random) * quarter) }
         let times = Set((0..<3).map { _ in base + Int64.random(in: 0...480, using: &random) * quarter }).sorted()
         let file = ZoneFile(transitions: times.enumerated().map { ($1, UInt8($0 + 1)) }, offsets: offsets)
