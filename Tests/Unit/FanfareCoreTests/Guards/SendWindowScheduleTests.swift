@@ -190,6 +190,19 @@ import Testing
         }
     }
 
+    /// From +24:00 to -24:00 on June 10 at 06:00 UTC: the clock goes back from 06:00 on June 11 to 06:00 on June 9.
+    @Test func openWindowStaysOpenWhileTheClockRepeatsDays() throws {
+        let window = try SendWindow(Array("05:00-07:00 Test".utf8))
+        let file = ZoneFile(transitions: [(1_781_071_200, 1)], offsets: [86_400, -86_400])
+        let rules = try ZoneRules(bytes: file.bytes)
+        let (opening, closing) = (try Self.ms("2026-06-10T05:00:00Z"), try Self.ms("2026-06-12T07:00:00Z"))
+        for moment in stride(from: opening, to: closing, by: 3_600_000) {
+            #expect(window.isOpen(at: moment, in: rules))
+            #expect(window.nextClosing(after: moment, in: rules) == closing)
+        }
+        #expect(window.nextOpening(after: opening, in: rules) == (try Self.ms("2026-06-13T05:00:00Z")))
+    }
+
     @Test func nextChangeIsAfterTheMoment() throws {
         let window = try SendWindow(Array("09:00-21:00 Test".utf8))
         let rules = try ZoneRules(bytes: ZoneFile.madrid.bytes)
