@@ -26,6 +26,8 @@ struct ConnectionEndingTests {
     /// The peer says that it did not process the requests.
     private static let refused = ["refused", "goaway_none", "goaway_refused"]
     private static let cut = ["half_body_reset", "half_body_stall"]
+    /// A status 200 stands at the front of headers that are too long.
+    private static let longHeaders = ["continuation_flood", "long_headers", "all_long_headers"]
 
     static let rows = [true, false].flatMap { isWarm in
         unknown.map { Row(kind: $0, isWarm: isWarm) } + refused.map { Row(kind: $0, outcome: "200", isWarm: isWarm) }
@@ -41,7 +43,11 @@ struct ConnectionEndingTests {
         peer.script(#"[{"action":"end","kind":"\#(row.kind)","gather":\#(count),"times":\#(count)}]"#)
 
         let outcomes = harness.run(count, url: peer.url, timeoutMs: 2_500)
-        #expect(outcomes.kinds == [row.outcome: count], "\(outcomes.summary)")
+        // libcurl 8 passes on the status of the answer whose headers it then gives up: that outcome is known.
+        let known = Self.longHeaders.contains(row.kind) ? outcomes.kinds["200 cut", default: 0] : 0
+        #expect(known <= 1)
+        let expected = [row.outcome: count - known].merging(known > 0 ? ["200 cut": known] : [:]) { $1 }
+        #expect(outcomes.kinds == expected, "\(outcomes.summary)")
         #expect(harness.surplus == 0)
         let ledger = try peer.ledger()
         #expect(ledger.received.count == count)

@@ -16,7 +16,7 @@ import Testing
         Row(action: #"{"reset":"CANCEL"}"#, option: "--http2", exitCodes: [92], accepted: 0),
         // curl itself sends again what was refused.
         Row(action: #"{"refuse_stream":true}"#, option: "--http2", exitCodes: [0], accepted: 1),
-        Row(action: #"{"close":true}"#, option: "--http2", exitCodes: [18, 52, 55, 56, 92], accepted: 0),
+        Row(action: #"{"close":true}"#, option: "--http2", exitCodes: [16, 18, 52, 55, 56, 92], accepted: 0),
         Row(action: #"{"close":true}"#, option: "--http1.1", exitCodes: [52, 56], accepted: 0),
         Row(action: #"{"reset":"CANCEL"}"#, option: "--http1.1", exitCodes: [52, 56], accepted: 0),
         Row(action: #"{"truncate":5}"#, option: "--http1.1", exitCodes: [18, 56], accepted: 1),

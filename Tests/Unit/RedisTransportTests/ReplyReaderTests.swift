@@ -105,7 +105,8 @@ import Testing
                 #expect(error.code == .protocolError)
             }
         }
-        #expect(errors > 4_000)
+        // hiredis 1 reads further types before it refuses them, so more texts wait for their end.
+        #expect(errors > 3_500)
     }
 
     @Test func mutatedRepliesNeverTrap() {

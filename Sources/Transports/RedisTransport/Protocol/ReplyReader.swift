@@ -35,6 +35,7 @@ final class ReplyReader {
         reader?.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
         // With hiredis' own 16 KiB the buffer would be freed at every turn.
         reader?.pointee.maxbuf = Self.mostRoom
+        if let reader { chiredis_bound_arrays(reader) }
         buffered = 0
     }
 
