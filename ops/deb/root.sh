@@ -32,6 +32,8 @@ make_base() {
 # mount_root FOLDER: what programs in the root expect of the kernel.
 mount_root() {
     mountpoint -q "$1/proc" && return
+    # A mount point, so that programs in the root can make mount namespaces of their own.
+    mount --bind "$1" "$1"
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
