@@ -34,6 +34,11 @@ public struct Job: Equatable, Sendable {
     public var tracestate: String?
     /// The producer's estimate of a topic's subscribers; nil when not given.
     public var audienceSize: Int64?
+    /// Whether each recipient has values of its own: the recipients are JSON objects then, one a line.
+    public var isPersonal = false
+    /// The field `variants` of a personal job, byte for byte; nil without it.
+    public var variants: [UInt8]?
+    public var guards = JobGuards()
 
     public init(
         id: String,
@@ -101,12 +106,15 @@ public enum Target: Equatable, Sendable {
     case condition(String)
     /// A device group's `notification_key`.
     case group(String)
-    /// A Redis key of type LIST or SET that holds tokens.
+    /// A Redis key of type LIST or SET that holds tokens, or the recipients of a personal job.
     case audience(key: String)
+    /// One or more recipients of a personal job as JSON objects, one a line, in the producer's order.
+    case recipients(RecipientList)
 
+    /// The kind of the recipients. Each recipient of a personal job may have another one, `fid`.
     public var kind: RecipientKind {
         switch self {
-        case .tokens, .audience: return .token
+        case .tokens, .audience, .recipients: return .token
         case .fids: return .fid
         case .topic: return .topic
         case .condition: return .condition

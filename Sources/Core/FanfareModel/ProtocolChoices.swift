@@ -6,3 +6,6 @@ public enum LegacyBody: String, Equatable, Sendable, CaseIterable { case json, t
 
 /// Which API changes a project's topic subscriptions: Instance ID takes 1,000 tokens a request, v1 one.
 public enum TopicAPI: String, Equatable, Sendable, CaseIterable { case iid, v1 }
+
+/// The elements of an audience: bare tokens, or the recipients of a personal job as JSON objects.
+public enum AudienceFormat: String, Equatable, Sendable, CaseIterable { case token, json }

@@ -1,6 +1,7 @@
 /// A part of a larger text, which it keeps in memory: a thousand recipients need one allocation.
 @frozen public struct SharedText: Sendable {
-    @usableFromInline let storage: [UInt8]
+    /// The larger text.
+    public let storage: [UInt8]
     @usableFromInline let start: UInt32
     @usableFromInline let end: UInt32
 

@@ -21,7 +21,7 @@ import Testing
         BadEntry(["group_name": "g"], "group_name: only with a group operation"),
         BadEntry(
             ["token": nil],
-            "target: required, exactly one of token, tokens, fid, fids, topic, condition, group, audience"
+            "target: required, exactly one of token, tokens, fid, fids, topic, condition, group, audience, recipients"
         ),
         BadEntry(["token": "a", "topic": "t"], "topic: exactly one target, token is given too"),
         BadEntry(["tokens": "[\"a\"]", "token": "a"], "tokens: exactly one target, token is given too"),

@@ -16,7 +16,7 @@ public struct AudienceFormula: Equatable, Sendable {
             var parser = ConditionParser(Array(text.utf8), limits: .none)
             guard (try? parser.parse()) != nil else { return nil }
             steps = parser.steps
-        case .tokens, .fids, .group, .audience: return nil
+        case .tokens, .fids, .group, .audience, .recipients: return nil
         }
     }
 

@@ -33,7 +33,7 @@ public struct EntryCheck: Sendable {
         } catch {
             throw EntryFault(translation: error)
         }
-        let message = job.operation == .send ? validator.messageChecker(of: job) : nil
+        let message = job.operation == .send && !job.isPersonal ? validator.messageChecker(of: job) : nil
         return JobOutline(
             job: job,
             jobClass: Self.jobClass(of: job, recipients: recipients),

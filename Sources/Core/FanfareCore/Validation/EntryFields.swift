@@ -3,7 +3,9 @@ internal import FanfareModel
 /// The fields that an entry of `jobs` may have.
 enum EntryField: String, CaseIterable {
     case message, format
-    case token, tokens, fid, fids, topic, condition, group, audience
+    case token, tokens, fid, fids, topic, condition, group, audience, recipients
+    case audienceFormat = "audience_format"
+    case variants
     case audienceSize = "audience_size"
     case id, priority
     case notBefore = "not_before"
@@ -11,9 +13,17 @@ enum EntryField: String, CaseIterable {
     case validateOnly = "validate_only"
     case results, delivery, traceparent, tracestate, op
     case groupName = "group_name"
+    case rate, canary
+    case canaryWait = "canary_wait_ms"
+    case stopIf = "stop_if"
+    case sendWindow = "send_window"
 
     /// The fields that say where a job goes, in the order in which they are looked for.
-    static let targets: [EntryField] = [.token, .tokens, .fid, .fids, .topic, .condition, .group, .audience]
+    static let targets: [EntryField] = [
+        .token, .tokens, .fid, .fids, .topic, .condition, .group, .audience, .recipients,
+    ]
+    /// The fields that hold a job of many recipients back, or stop it.
+    static let listGuards: [EntryField] = [.rate, .canary, .canaryWait, .stopIf]
 }
 
 /// An entry's fields by name, each at most once, none unknown.

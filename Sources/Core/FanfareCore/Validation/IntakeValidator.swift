@@ -62,8 +62,14 @@ public struct IntakeValidator: Sendable {
     ) throws(EntryFault) -> Job {
         let fields = try EntryFields(fields)
         let job = try job(entryID: entryID, fields: fields)
-        if job.operation == .send, !knowsMessage(job) { try messageChecker(of: job).check(job.message) }
+        if job.operation == .send, !knowsMessage(job) { try checkMessage(of: job) }
         return job
+    }
+
+    private func checkMessage(of job: Job) throws(EntryFault) {
+        guard job.isPersonal else { return try messageChecker(of: job).check(job.message) }
+        let checker = PersonalMessageChecker(format: job.format, transport: transport, legacyBody: legacyBody)
+        _ = try checker.check(message: job.message, variants: job.variants)
     }
 
     /// The producer's id, by which a rejected job is recorded; nil unless there is exactly one and it is valid.
@@ -94,7 +100,40 @@ public struct IntakeValidator: Sendable {
         job.message = message
         job.format = format
         job.audienceSize = audienceSize
+        job.isPersonal = try isPersonal(targetField, fields)
+        job.variants = fields[.variants]
+        try require(
+            job.variants == nil || job.isPersonal,
+            EntryField.variants.rawValue,
+            "only with recipients, or an audience with audience_format=json"
+        )
+        job.guards = try guards(targetField, fields)
         return job
+    }
+
+    private func isPersonal(_ target: EntryField, _ fields: EntryFields) throws(EntryFault) -> Bool {
+        let format = try fields.choice(.audienceFormat, unless: AudienceFormat.token)
+        let isAllowed = fields[.audienceFormat] == nil || target == .audience
+        try require(isAllowed, EntryField.audienceFormat.rawValue, "only with audience")
+        return target == .recipients || format == .json
+    }
+
+    private func guards(_ target: EntryField, _ fields: EntryFields) throws(EntryFault) -> JobGuards {
+        var guards = JobGuards()
+        let isList = [.tokens, .fids, .recipients, .audience].contains(target)
+        for field in EntryField.listGuards where fields[field] != nil && !isList {
+            throw EntryFault(field.rawValue, "only with tokens, fids, recipients or audience")
+        }
+        if let rate = fields[.rate] { guards.ratePerMinute = try JobRate(rate).perMinute }
+        if let size = fields[.canary] {
+            let canary = try Canary(size, wait: fields[.canaryWait])
+            (guards.canary, guards.canaryWaitMs) = (canary.text, canary.waitMs)
+        } else {
+            try require(fields[.canaryWait] == nil, EntryField.canaryWait.rawValue, "only with canary")
+        }
+        if let conditions = fields[.stopIf] { guards.stopIf = try StopConditions(conditions).text }
+        if let window = fields[.sendWindow] { guards.sendWindow = try SendWindow(window).text }
+        return guards
     }
 
     func messageChecker(of job: Job) -> MessageChecker {
@@ -134,6 +173,7 @@ public struct IntakeValidator: Sendable {
         case .condition:
             return .condition(try ConditionParser.check(value, limits: transport == .v1 ? .v1 : .legacy))
         case .audience: return .audience(key: try audience.key(value))
+        case .recipients: return .recipients(try RecipientListReader(transport: transport).read(value))
         default:
             try RecipientRules.checkToken(value, at: path)
             if field == .group { return .group(String(decoding: value, as: UTF8.self)) }

@@ -2,18 +2,7 @@ internal import FanfareJSON
 public import FanfareModel
 internal import FanfareTemplate
 
-/// The recipients of a personal job, as the field `recipients` names them.
-public struct PersonalRecipients: Equatable, Sendable {
-    /// `token` or `fid`, the same for all.
-    public let kind: RecipientKind
-    /// Each recipient as compact JSON on one line. A fault that fails only its recipient is still in it.
-    public let elements: RecipientList
-}
-
-/// Reads the field `recipients` in one pass, without a tree of values: an entry may hold a million.
-///
-/// A job has recipients of one kind: all have a `token`, or all have a `fid`. Its batches, results and feedback name each
-/// recipient by that kind. An element of the other kind rejects the job.
+/// Reads the field `recipients` of a personal job in one pass, without a tree of values: an entry may hold a million.
 public struct RecipientListReader: Sendable {
     /// Arrays and objects that may be open at once: an element may have as many as in an audience, inside the array.
     private static let maximumDepth = 65
@@ -23,22 +12,21 @@ public struct RecipientListReader: Sendable {
 
     public init(transport: Transport) { self.transport = transport }
 
-    /// - Returns: parts of `bytes`, except for elements with white space or needless escapes, which are copied.
+    /// - Returns: each recipient as compact JSON on one line. A fault that fails only its recipient is still in it. They
+    ///   are parts of `bytes`, except for elements with white space or needless escapes, which are copied.
     /// - Throws: for a text that is no array of recipients. The path names the first bad element, such as
     ///   `recipients[17].token`.
-    public func read(_ bytes: [UInt8]) throws(EntryFault) -> PersonalRecipients {
+    public func read(_ bytes: [UInt8]) throws(EntryFault) -> RecipientList {
         var scanner = JSONScanner(bytes: bytes, maxDepth: Self.maximumDepth)
         scanner.skipSpace()
         guard scanner.nextKindName == "an array" else { throw notAnArray(scanner) }
         var list = RecipientList(within: bytes)
-        var kind: RecipientKind?
         var line: [UInt8] = []
         try json { () throws(JSONError) in try scanner.enter() }
         while try findElement(&scanner, isFirst: list.isEmpty) {
             let start = scanner.next
             let element = try element(list.count, from: &scanner)
-            try check(element, at: list.count, kind)
-            kind = element.kind
+            try check(element, at: list.count)
             line.removeAll(keepingCapacity: true)
             element.appendCompact(to: &line)
             // A copy of an entry of many megabytes would cost more than this comparison.
@@ -49,8 +37,8 @@ public struct RecipientListReader: Sendable {
             }
         }
         try json { () throws(JSONError) in try scanner.finish() }
-        guard let kind else { throw EntryFault(Self.path, "empty, at least 1") }
-        return PersonalRecipients(kind: kind, elements: list)
+        guard !list.isEmpty else { throw EntryFault(Self.path, "empty, at least 1") }
+        return list
     }
 
     private func element(_ index: Int, from scanner: inout JSONScanner) throws(EntryFault) -> RecipientElement {
@@ -59,11 +47,8 @@ public struct RecipientListReader: Sendable {
         }
     }
 
-    private func check(_ element: RecipientElement, at index: Int, _ kind: RecipientKind?) throws(EntryFault) {
+    private func check(_ element: RecipientElement, at index: Int) throws(EntryFault) {
         let path = Self.path(of: index, element.kind.rawValue)
-        if let kind, kind != element.kind {
-            throw EntryFault(path, "the recipients before it have a \(kind.rawValue), a job has one kind")
-        }
         if element.kind == .fid, transport != .v1 {
             throw EntryFault(path, "only with the v1 transport, this project's is \(transport.rawValue)")
         }

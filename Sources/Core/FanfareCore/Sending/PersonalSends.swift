@@ -1,0 +1,83 @@
+internal import FCMWire
+internal import FanfareModel
+internal import FanfareTemplate
+internal import StreamWire
+
+/// The messages of a personal job, and the rules that its recipients have to keep before they are sent to.
+///
+/// A recipient is known by its element, a JSON object that was read before or, in an audience, never.
+public struct PersonalSends: Sendable {
+    /// Bytes of an element, at most: far above the largest one that breaks no rule.
+    static let mostElementBytes = 262_144
+
+    let form: MessageForm
+    private let template: PersonalTemplate
+    private let rules: PersonalRecipientRules
+    private let takesFIDs: Bool
+
+    /// - Throws: when a message has no counterpart on the transport, or is not what intake accepted.
+    init(_ spec: JobSpec, job id: String, _ settings: ProtocolSettings) throws(TranslationError) {
+        let options = MessageOptions(
+            format: spec.format,
+            validateOnly: spec.validateOnly,
+            delivery: spec.delivery,
+            jobID: id
+        )
+        let messages: PersonalMessages
+        do throws(EntryFault) {
+            let merged = try PersonalMessageChecker.merge(message: spec.message, variants: spec.variants)
+            messages = PersonalMessages(merged, format: spec.format)
+        } catch { throw TranslationError(reason: error.reason) }
+        template = try PersonalTemplate(
+            messages.messages,
+            options,
+            transport: settings.transport,
+            legacyBody: settings.legacyBody,
+            name: { Excerpt.plain($0) }
+        )
+        rules = PersonalRecipientRules(template, messages.sizes)
+        form = MessageForm(settings)
+        takesFIDs = settings.transport == .v1
+    }
+
+    static let notAToken = Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
+
+    /// Why a recipient cannot be sent to; nil if it can.
+    func refusal(of element: SharedText) -> Failure? {
+        let recipient: RecipientElement
+        do throws(TemplateFault) { recipient = try Self.read(element) } catch { return Failure(error) }
+        guard recipient.kind == .token || takesFIDs else {
+            return Failure(TemplateFault("fid", "only with the v1 transport"))
+        }
+        guard RecipientRules.isToken(recipient.recipient) else { return Self.notAToken }
+        return rules.failure(of: recipient)
+    }
+
+    /// The time to live of a recipient's message; nil without one.
+    func lifetime(of element: SharedText?) -> MessageLifetime? {
+        template.lifetime(for: element.flatMap { try? Self.read($0) }?.variant)
+    }
+
+    /// Appends the request for a recipient that ``refusal(of:)`` lets pass.
+    func render(_ element: SharedText, messageID: String, nowMs: Int64, into body: inout [UInt8]) {
+        do throws(TemplateFault) {
+            try template.render(try Self.read(element), messageID: messageID, nowMs: nowMs, into: &body)
+        } catch { preconditionFailure("refusal() was asked first") }
+    }
+
+    static func read(_ element: SharedText) throws(TemplateFault) -> RecipientElement {
+        guard element.count <= mostElementBytes else {
+            throw TemplateFault("", "\(element.count) bytes, at most \(mostElementBytes)")
+        }
+        return try RecipientElement(element.bytes.indices, of: element.storage)
+    }
+}
+
+extension ClaimedRecipient {
+    /// Finds the name of a personal job's recipient in its element. A malformed element has none.
+    mutating func readName() {
+        guard element == nil else { return }
+        let recipient = try? PersonalSends.read(text)
+        setName(recipient?.recipient ?? text.prefix(0), kind: recipient?.kind ?? .token)
+    }
+}
