@@ -228,7 +228,7 @@ extension Job {
     /// The only recipient.
     var recipient: String {
         switch target {
-        case .tokens(let names), .fids(let names): return names.first ?? ""
+        case .tokens(let names), .fids(let names), .recipients(let names): return names.first ?? ""
         case .topic(let name), .condition(let name), .group(let name): return name
         case .audience: return ""
         }

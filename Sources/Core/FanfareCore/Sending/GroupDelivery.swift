@@ -28,7 +28,7 @@ extension OutcomeRules {
             pending: Array(tokens.prefix(ProtocolAdapter.mostGroupMembers)),
             isReached: refusal == nil
         )
-        guard job.lifetimeMs(firstAttemptMs: now.wall(recipient.history.firstAttemptMs)) != 0 else {
+        guard job.lifetimeMs(of: recipient, firstAttemptMs: now.wall(recipient.history.firstAttemptMs)) != 0 else {
             progress.giveUp()
             return finished(progress, recipient, job, unreached: .failed)
         }

@@ -17,6 +17,10 @@ public struct HeldBatch {
     public internal(set) var recipients: [ClaimedRecipient]
     /// Sends below this position were allowed when the batch was claimed.
     let claimedWatermark: Int
+    /// No send begins from then on, Unix milliseconds: the job's send window closes. Nil without a window.
+    let closesMs: Int64?
+    /// Before this time no higher watermark is asked for, in nanoseconds: a guard of the job did not allow it.
+    var nextAskNs: UInt64 = 0
     var unsent: UnsentRecipients
     var isQueued = false
     /// Recipients that the queue counts.
@@ -54,6 +58,7 @@ public struct HeldBatch {
         self.job = job
         recipients = claim.recipients
         claimedWatermark = claim.watermark
+        closesMs = claim.closesMs
         unsent = UnsentRecipients([], confirmed: claim.watermark)
         pending = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         self.startedNs = startedNs

@@ -62,7 +62,7 @@ struct OutcomeRules: Sendable {
         let (job, now) = (situation.job, situation.now)
         if situation.ending != nil { return end(recipient, situation) }
         guard let adapter = job.adapter else { return nil }
-        if let failure = adapter.refusal(of: recipient.text, kind: job.spec.kind) {
+        if let failure = adapter.refusal(of: recipient, kind: job.spec.kind) {
             return result(.failed, failure, recipient, job)
         }
         let history = recipient.history
@@ -70,7 +70,7 @@ struct OutcomeRules: Sendable {
         var isOver = expiresAt > 0 && now.wallMs >= expiresAt
         // With a lifetime of 0 the policy has decided already whether FCM may have looked at an attempt.
         if history.attempts > 0,
-            let lifetime = adapter.lifetimeMs(firstAttemptMs: now.wall(history.firstAttemptMs)), lifetime > 0
+            let lifetime = job.lifetimeMs(of: recipient, firstAttemptMs: now.wall(history.firstAttemptMs)), lifetime > 0
         {
             isOver = isOver || now.projectMs - history.firstAttemptMs >= lifetime
         }
@@ -94,7 +94,7 @@ struct OutcomeRules: Sendable {
         let first = recipient.history.firstAttemptMs
         let isOver = now.projectMs - first >= policy.triesEndMs
         if job.isAtMostOnce || isOver || situation.ending != nil
-            || job.lifetimeMs(firstAttemptMs: now.wall(first)) == 0
+            || job.lifetimeMs(of: recipient, firstAttemptMs: now.wall(first)) == 0
         {
             return finalResult(.unknown, recipient, job)
         }
@@ -183,7 +183,7 @@ struct OutcomeRules: Sendable {
             attempts: history.attempts,
             firstAttemptMs: history.firstAttemptMs,
             nowMs: now.projectMs,
-            lifetimeMs: job.lifetimeMs(firstAttemptMs: now.wall(history.firstAttemptMs)),
+            lifetimeMs: job.lifetimeMs(of: recipient, firstAttemptMs: now.wall(history.firstAttemptMs)),
             expiresAtMs: job.spec.expiresAt > 0 ? now.projectTime(job.spec.expiresAt) : 0,
             random: random
         )
@@ -241,7 +241,7 @@ struct OutcomeRules: Sendable {
             index: Int64(recipient.index),
             recipient: job.name(of: recipient),
             attempts: recipient.history.attempts,
-            kind: job.spec.kind,
+            kind: recipient.kind ?? job.spec.kind,
             status: status,
             maybeDup: recipient.history.maybeDuplicate
         )

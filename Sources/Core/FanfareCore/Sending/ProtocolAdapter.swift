@@ -29,6 +29,8 @@ public indirect enum ProtocolAdapter: Sendable {
     /// Topic management through v1, a request for each token.
     case topicSubscription(Operation, topic: String)
     case group(Operation, name: String, key: String, members: [String])
+    /// A message for each recipient, a request each.
+    case personal(PersonalSends)
 
     /// Where its requests go.
     public enum Route: Sendable { case fcm, instanceID, xmpp }
@@ -66,6 +68,7 @@ public indirect enum ProtocolAdapter: Sendable {
         if settings.transport == .legacy, settings.legacyBody == .text, spec.kind != .token {
             throw TranslationError(reason: "\(spec.kind.rawValue): \(SchemaChecker.hasNoPlainText)")
         }
+        if spec.isPersonal { return .personal(try PersonalSends(spec, job: id, settings)) }
         let source = try SourceMessage(
             spec.message,
             format: spec.format,
@@ -97,6 +100,7 @@ public indirect enum ProtocolAdapter: Sendable {
         case .v1, .multicast, .plainText, .topicSubscription, .group: return .fcm
         case .topicBatch: return .instanceID
         case .xmpp: return .xmpp
+        case .personal(let sends): return sends.form == .xmpp ? .xmpp : .fcm
         }
     }
 
@@ -104,6 +108,7 @@ public indirect enum ProtocolAdapter: Sendable {
         switch self {
         case .v1, .multicast, .xmpp: .json
         case .plainText: .form
+        case .personal(let sends): sends.form == .plainText ? .form : .json
         case .topicBatch, .topicSubscription, .group: .management
         }
     }
@@ -112,18 +117,21 @@ public indirect enum ProtocolAdapter: Sendable {
     public var isManagement: Bool {
         switch self {
         case .topicBatch, .topicSubscription, .group: return true
-        case .v1, .multicast, .plainText, .xmpp: return false
+        case .v1, .multicast, .plainText, .xmpp, .personal: return false
         }
     }
 
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.
-    public func lifetimeMs(firstAttemptMs: Int64) -> Int64? {
+    ///
+    /// - Parameter element: of a personal job's recipient, by whose variant the message is chosen.
+    public func lifetimeMs(firstAttemptMs: Int64, element: SharedText? = nil) -> Int64? {
         let lifetime: MessageLifetime? =
             switch self {
             case .v1(let template), .multicast(let template): template.lifetime
             case .plainText(let template): template.lifetime
             case .xmpp(let template): template.lifetime
+            case .personal(let sends): sends.lifetime(of: element)
             case .topicBatch, .topicSubscription, .group: nil
             }
         return lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
@@ -138,6 +146,8 @@ public indirect enum ProtocolAdapter: Sendable {
         var name: String
         /// All of them; empty for a single one.
         var texts: [SharedText] = []
+        /// The JSON object of a personal job's recipient.
+        var element: SharedText?
 
         var count: Int { max(1, texts.count) }
         var names: [String] { texts.isEmpty ? [name] : texts.map(\.string) }
@@ -145,10 +155,16 @@ public indirect enum ProtocolAdapter: Sendable {
 
     /// Why a recipient cannot be sent to; nil if it can. Intake checked the recipients of a job, but not those of an
     /// audience.
-    func refusal(of recipient: SharedText, kind: RecipientKind) -> Failure? {
+    @inline(__always)
+    func refusal(of recipient: ClaimedRecipient, kind: RecipientKind) -> Failure? {
+        if case .personal(let sends) = self { return sends.refusal(of: recipient.stored) }
+        return refusal(of: recipient.text, kind: kind)
+    }
+
+    private func refusal(of recipient: SharedText, kind: RecipientKind) -> Failure? {
         let isToken = kind == .token || kind == .fid
         guard isToken ? RecipientRules.isToken(recipient) : recipient.count > 0 else {
-            return Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
+            return PersonalSends.notAToken
         }
         guard case .topicSubscription(let operation, let topic) = self,
             !TopicSubscription.isAddressable(operation, token: recipient.string, topic: topic),
@@ -172,6 +188,9 @@ public indirect enum ProtocolAdapter: Sendable {
         case .plainText(let template): template.render(token: name, into: &request.body)
         case .xmpp(let template):
             template.render(kind: kind, recipient: name, messageID: messageID, into: &request.body)
+        case .personal(let sends):
+            guard let element = recipients.element else { preconditionFailure("a personal recipient has its element") }
+            sends.render(element, messageID: messageID, nowMs: nowMs, into: &request.body)
         case .topicBatch(let operation, let topic):
             request.path = TopicBatch.path(operation)
             TopicBatch.body(topic: topic, tokens: recipients.names, into: &request.body)
@@ -197,36 +216,29 @@ public indirect enum ProtocolAdapter: Sendable {
         into verdicts: inout [Verdict]
     ) {
         verdicts.removeAll(keepingCapacity: true)
+        if let form = messageForm {
+            return form.judge(outcome, of: recipients, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce, into: &verdicts)
+        }
         switch self {
-        case .v1:
-            verdicts.append(V1Response.verdict(outcome, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce))
-        case .multicast:
-            let names = recipients().names
-            verdicts.append(
-                contentsOf: LegacyResponse.verdicts(
-                    outcome,
-                    recipients: names,
-                    kind: kind,
-                    nowMs: nowMs,
-                    atMostOnce: atMostOnce
-                )
-            )
-        case .plainText:
-            let name = recipients().name
-            verdicts.append(
-                PlainTextResponse.verdict(outcome, recipient: name, nowMs: nowMs, atMostOnce: atMostOnce)
-            )
-        case .xmpp:
-            let name = recipients().name
-            verdicts.append(
-                XMPPResponse.verdict(outcome, kind: kind, recipient: name, nowMs: nowMs, atMostOnce: atMostOnce)
-            )
+        case .v1, .multicast, .plainText, .xmpp, .personal: break
         case .topicBatch:
             verdicts.append(contentsOf: TopicBatch.verdicts(outcome, tokens: recipients().names, nowMs: nowMs))
         case .topicSubscription(let operation, _):
             verdicts.append(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
         case .group(let operation, _, let key, _):
             verdicts.append(GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs))
+        }
+    }
+
+    /// The form of the answers to messages; nil for operations.
+    private var messageForm: MessageForm? {
+        switch self {
+        case .v1: .v1
+        case .multicast: .multicast
+        case .plainText: .plainText
+        case .xmpp: .xmpp
+        case .personal(let sends): sends.form
+        case .topicBatch, .topicSubscription, .group: nil
         }
     }
 

@@ -1,5 +1,6 @@
 public import FCMWire
 public import FanfareModel
+public import StreamWire
 
 /// The actions that a driver performs for a ``SendMachine``.
 public enum SendAction {
@@ -60,6 +61,8 @@ public enum SendMeter: Equatable, Sendable {
     /// The first send of a batch began this long after its recipients could have been sent to.
     case waited(milliseconds: Int64, recipients: Int)
     case tookOver
+    /// A guard paused a job.
+    case paused(PauseGuard)
     case letGo(BatchOutcome, afterNs: UInt64)
 }
 

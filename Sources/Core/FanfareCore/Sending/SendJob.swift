@@ -53,7 +53,15 @@ public final class SendJob {
 
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.
-    func lifetimeMs(firstAttemptMs: Int64) -> Int64? { adapter?.lifetimeMs(firstAttemptMs: firstAttemptMs) }
+    func lifetimeMs(of recipient: ClaimedRecipient, firstAttemptMs: Int64) -> Int64? {
+        adapter?.lifetimeMs(firstAttemptMs: firstAttemptMs, element: recipient.element)
+    }
+
+    /// Whether Redis learns the outcome of each recipient's first attempt.
+    var reportsFirstAttempts: Bool { spec.guards.stopIf != nil }
+
+    /// Whether its watermarks are granted by guards, which may allow less than is asked for.
+    var isGuarded: Bool { !spec.guards.isEmpty }
 
     /// Whether an ambiguous attempt has to be remembered: a second one shows the message twice, or fails because the
     /// group exists.

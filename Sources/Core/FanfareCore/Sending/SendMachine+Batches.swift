@@ -285,6 +285,11 @@ extension HeldBatch {
         source = BatchSource(job: source.job, batch: source.batch, epoch: source.epoch, isManagement: job.isManagement)
         // Operations are idempotent: no watermark has to say how far they have come.
         let confirmed = job.isManagement ? count : claimedWatermark
+        if job.spec.isPersonal {
+            for position in recipients.indices where recipients[position].progress != .settled {
+                recipients[position].readName()
+            }
+        }
         unsent = UnsentRecipients(recipients, confirmed: confirmed)
         open = recipients.count { $0.progress != .settled }
         state = state.after(.prepared)

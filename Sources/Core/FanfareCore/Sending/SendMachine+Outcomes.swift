@@ -37,12 +37,16 @@ extension SendMachine {
         adapter.judge(
             outcome,
             of: recipients(request.slot, request.positions, request.member, job),
-            kind: request.member == nil ? job.spec.kind : .token,
+            kind: request.member == nil ? kind(of: request.positions[0], request.slot, job) : .token,
             nowMs: now.wallMs,
             atMostOnce: job.isAtMostOnce,
             into: &judged
         )
         swap(&judged, &verdicts)
+    }
+
+    private func kind(of position: Int, _ slot: Int, _ job: SendJob) -> RecipientKind {
+        job.spec.isPersonal ? batches[slot].recipients[position].kind ?? .token : job.spec.kind
     }
 
     /// Learns how FCM fares from an answer to a send.

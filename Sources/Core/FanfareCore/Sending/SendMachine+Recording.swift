@@ -11,6 +11,7 @@ extension SendMachine {
     /// Follows a decision on a recipient.
     mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
         guard batches[slot].recipients[position].progress != .settled else { return }
+        if sendJob(slot).reportsFirstAttempts { reportFirstAttempt(decision, position, slot) }
         batches[slot].recipients[position] = decision.recipient
         if let untilMs = decision.rateRefusedUntilMs {
             refuseRate(rateName(position, slot), untilMs: untilMs, slot)
@@ -24,11 +25,23 @@ extension SendMachine {
         }
     }
 
+    /// Tells Redis the outcome of a recipient's first attempt, if it had none before: `stop_if` counts them.
+    private mutating func reportFirstAttempt(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
+        guard batches[slot].recipients[position].history.attempts == 0 else { return }
+        let outcome: FirstAttempt?
+        switch decision.fate {
+        case .result(let record): outcome = FirstAttempt(record.status, error: record.failure?.error)
+        case .retry: outcome = decision.recipient.history.attempts > 0 ? .retryable : nil
+        case .park: outcome = nil
+        }
+        if let outcome { batches[slot].pending.firstAttempts.append(outcome.letter) }
+    }
+
     /// The ``RecipientRateLimiter/name(_:kind:)`` of a position.
     @inline(__always)
     func rateName(_ position: Int, _ slot: Int) -> String {
-        let job = sendJob(slot)
-        return RecipientRateLimiter.name(job.name(of: batches[slot].recipients[position]), kind: job.spec.kind)
+        let (job, recipient) = (sendJob(slot), batches[slot].recipients[position])
+        return RecipientRateLimiter.name(job.name(of: recipient), kind: recipient.kind ?? job.spec.kind)
     }
 
     /// Gives a recipient back that was never sent, with those that are equal to it.
@@ -74,7 +87,7 @@ extension SendMachine {
                     index: recipient.index,
                     dueMs: dueMs,
                     parked: isParked,
-                    packed: recipient.history.packed(with: recipient.value)
+                    packed: recipient.history.packed(with: recipient.stored.string)
                 )
             )
             gate.uncommitted += 1
@@ -218,7 +231,7 @@ extension SendMachine {
         guard let slot = flush.slot else { return }
         batches[slot].openFlushes -= 1
         switch reply {
-        case .ok(let abort): confirmed(flush.call, abort: abort, slot)
+        case .ok(let abort, let guarded): confirmed(flush.call, abort: abort, guarded, slot)
         case .stale:
             if !flush.call.late, !flush.call.results.isEmpty {
                 // Written again as facts. The batch waits for them.
@@ -232,15 +245,45 @@ extension SendMachine {
         retire(slot)
     }
 
-    private mutating func confirmed(_ call: RecordCall, abort: String, _ slot: Int) {
+    private mutating func confirmed(_ call: RecordCall, abort: String, _ guarded: GuardedReply, _ slot: Int) {
         if !call.late { batches[slot].confirmedFlush = max(batches[slot].confirmedFlush, call.number) }
-        if let watermark = call.watermark {
-            batches[slot].unsent.watermark.confirmed = max(batches[slot].unsent.watermark.confirmed, watermark)
-        }
+        if let asked = call.watermark { grant(guarded.watermark ?? asked, asked: asked, guarded.waitMs, slot) }
+        if let paused = guarded.paused { reportPause(paused, guarded.reason, slot) }
         let job = batches[slot].job
         if !abort.isEmpty, jobs[job]?.abort == nil { jobs[job]?.abort = AbortCode.decode(abort) }
         if call.finish { batches[slot].state = batches[slot].state.after(.close) }
         closeIfDone(slot)
+    }
+
+    /// Lets sends begin below a watermark.
+    ///
+    /// - Parameters:
+    ///   - asked: the watermark that was asked for; guards of the job may have allowed less.
+    ///   - waitMs: after so long a higher one may be asked for.
+    private mutating func grant(_ granted: Int, asked: Int, _ waitMs: Int64, _ slot: Int) {
+        let confirmed = max(batches[slot].unsent.watermark.confirmed, granted)
+        batches[slot].unsent.watermark.confirmed = confirmed
+        if granted < asked {
+            // A guarded batch asks for one watermark at a time.
+            batches[slot].unsent.watermark.requested = confirmed
+            let waitNs = UInt64(min(max(1, waitMs), Self.longestAskMs)) * 1_000_000
+            batches[slot].nextAskNs = now.monotonicNs + waitNs
+            if batches[slot].state == .sending { armWake(batches[slot].nextAskNs) }
+        }
+        // It was stopped while it asked.
+        guard batches[slot].state == .stopping else { return }
+        for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }
+    }
+
+    private static var longestAskMs: Int64 { 60_000 }
+
+    private mutating func reportPause(_ pausedBy: PauseGuard, _ reason: String, _ slot: Int) {
+        actions.append(.meter(.paused(pausedBy)))
+        let metadata = [(name: "job", value: batches[slot].source.job), (name: "reason", value: reason)]
+        switch pausedBy {
+        case .canary: log(.notice, "A job waits behind its canary; resume or cancel it.", metadata)
+        case .stopIf: log(.warning, "A job is paused by its stop_if: look at its results, then resume or cancel it.", metadata)
+        }
     }
 
     /// Closes a batch whose last recipient was reported in a flush that could not say so yet.

@@ -83,6 +83,11 @@ extension SendMachine {
             return true
         }
         guard let adapter = job.adapter else { preconditionFailure("a job without an adapter is untranslatable") }
+        if let closesMs = batches[slot].closesMs, now.wallMs >= closesMs {
+            // Its job's send window has closed: what is unsent goes back until the window opens.
+            stop(slot)
+            return true
+        }
         let most = adapter.most(job.spec.kind)
         // The watermark has to cover all recipients of a request.
         let window = max(settings.window, most)
@@ -106,6 +111,11 @@ extension SendMachine {
 
     private mutating func requestWatermark(_ slot: Int, window: Int) {
         guard batches[slot].state == .sending else { return }
+        if sendJob(slot).isGuarded {
+            let watermark = batches[slot].unsent.watermark
+            guard watermark.requested == watermark.confirmed else { return }
+            guard now.monotonicNs >= batches[slot].nextAskNs else { return armWake(batches[slot].nextAskNs) }
+        }
         if let watermark = batches[slot].unsent.watermarkToRequest(window: window) { writeWatermark(watermark, slot) }
     }
 
@@ -272,6 +282,11 @@ extension SendMachine {
         if let member { return ProtocolAdapter.Recipients(kind: .token, name: member) }
         let name = job.name(of: batches[slot].recipients[positions[0]])
         var recipients = ProtocolAdapter.Recipients(kind: job.spec.kind, name: name)
+        if job.spec.isPersonal {
+            let recipient = batches[slot].recipients[positions[0]]
+            recipients.element = recipient.element
+            recipients.kind = recipient.kind ?? .token
+        }
         if positions.count > 1 { recipients.texts = positions.map { batches[slot].recipients[$0].text } }
         return recipients
     }

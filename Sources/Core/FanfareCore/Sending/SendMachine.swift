@@ -158,7 +158,7 @@ public struct SendMachine {
             return FunctionLibrary.KnownBatch(
                 name: batch.name,
                 call: isPreparing ? 0 : batch.confirmedFlush,
-                watermark: isPreparing ? 0 : batch.unsent.watermark.requested
+                watermark: isPreparing ? 0 : batch.unsent.watermark.confirmed
             )
         }
     }

@@ -38,11 +38,11 @@ struct UnsentRecipients: Sendable {
         if count > 1 { first.reserveCapacity(count) }
         for position in recipients.indices where recipients[position].progress == .unsent {
             if count > 1 {
-                if let original = first[recipients[position].text] {
+                if let original = first[recipients[position].stored] {
                     aliases[original, default: []].append(position)
                     continue
                 }
-                first[recipients[position].text] = position
+                first[recipients[position].stored] = position
             }
             positions.append(position)
         }
@@ -89,9 +89,9 @@ struct UnsentRecipients: Sendable {
         return repeated + positions[head...]
     }
 
-    /// Removes the positions below the requested watermark, which another worker would take for possibly sent.
+    /// Removes the positions below the confirmed watermark, which another worker would take for possibly sent.
     mutating func removeBelowWatermark() -> [Int] {
-        let end = positions[head...].firstIndex { $0 >= watermark.requested } ?? positions.count
+        let end = positions[head...].firstIndex { $0 >= watermark.confirmed } ?? positions.count
         defer {
             head = end
             repeated = []

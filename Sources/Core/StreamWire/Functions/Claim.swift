@@ -23,6 +23,8 @@ public struct Claim: Equatable, Sendable {
     public var isQuarantined = false
     /// The one recipient that is sent to while the project is blocked.
     public var isProbe = false
+    /// When the job's send window closes, Unix milliseconds: no send begins from then on. Nil without a window.
+    public var closesMs: Int64?
 
     init(_ value: RedisValue) throws {
         let fields = try NamedValues.required(NamedValues(value))
@@ -36,6 +38,7 @@ public struct Claim: Equatable, Sendable {
         ending = fields.text("ending")
         isQuarantined = fields.flag("quarantined")
         isProbe = fields.flag("probe")
+        closesMs = fields.number("closes")
         let (values, from) = (try NamedValues.required(fields["recipients"]), Int(fields.number("from") ?? 0))
         var list = try NamedValues.required(ClaimedRecipient.list(values, pass: pass, from: from))
         if let unsent = fields.text("unsent") {
@@ -74,8 +77,13 @@ public struct ClaimedRecipient: Equatable, Sendable {
 
     /// Its index in the order the producer gave.
     public var index: Int
-    /// The recipient itself, as a part of the claim's text.
+    /// The recipient's name, as a part of the claim's text. For a personal job the whole element until
+    /// ``element`` is set.
     public var text: SharedText
+    /// The JSON object of a personal job's recipient; nil for every other job.
+    public var element: SharedText?
+    /// Its own kind, for a personal job; nil where the job's kind counts.
+    public var kind: RecipientKind?
     public var history: RecipientHistory
     public var progress: Progress
 
@@ -94,6 +102,14 @@ public struct ClaimedRecipient: Equatable, Sendable {
     public var value: String {
         get { text.string }
         set { text = SharedText(newValue) }
+    }
+
+    /// What Redis stores of the recipient: by it equal recipients are found, and retried ones come back.
+    public var stored: SharedText { element ?? text }
+
+    /// Replaces the element in ``text`` by the recipient's name.
+    public mutating func setName(_ name: SharedText, kind: RecipientKind) {
+        (element, text, self.kind) = (text, name, kind)
     }
 
     static func list(_ value: RedisValue, pass: Claim.Pass, from: Int) -> [ClaimedRecipient]? {

@@ -97,6 +97,8 @@ public struct ClaimReply: Equatable, Sendable {
     public var nextDueMs: Int64
     /// A job whose audience is being copied; empty when there is none.
     public var copying: String
+    /// A job whose send window has closed: a worker computes when it opens next. Nil when there is none.
+    public var closedWindow: ClosedWindow?
     /// Entries in the stream and jobs that are not over, parked ones left out.
     public var unfinished: Int64
     /// Sends that may begin; the permits expire a quarter of a second after the call was sent.
@@ -137,6 +139,10 @@ extension ClaimReply {
         blockReason = try text("block")
         nextDueMs = try number("next_due")
         copying = try text("copying")
+        // An older library does not say it.
+        if let job = reply.text("closed_window_job"), !job.isEmpty, let window = reply.text("closed_window") {
+            closedWindow = ClosedWindow(job: job, window: window)
+        }
         unfinished = try number("unfinished")
         permits = Int(try number("permits"))
         pauseReason = try text("pause")
@@ -146,4 +152,11 @@ extension ClaimReply {
         news = try NamedValues.required(reply["news"].flatMap(News.list))
         claims = try NamedValues.required(reply["claims"]?.array).map { try Claim($0) }
     }
+}
+
+/// A job whose send window has closed.
+public struct ClosedWindow: Equatable, Sendable {
+    public var job: String
+    /// The job's `send_window`.
+    public var window: String
 }

@@ -20,6 +20,8 @@ public struct IntakeCall: Sendable {
     public var connection = 0
     /// The worker's estimate of the project's time; 0 when it has none yet.
     public var nowMs: Int64 = 0
+    /// The times of the job's send window; nil without one.
+    public var windowTimes: WindowTimes?
     /// The entry's own fields, for the person who finds the job parked, without message and recipients.
     public var originals: [(name: String, value: [UInt8])]
 
@@ -44,15 +46,16 @@ public struct IntakeCall: Sendable {
         self.quotaPerMinute = quotaPerMinute
         self.fanoutRate = fanoutRate
         audience = job.audienceSize.map { .known($0, .job) }
-        self.originals = originals.filter { $0.name != "message" && $0.name != "tokens" && $0.name != "fids" }
+        let kept = ["message", "variants", "tokens", "fids", "recipients"]
+        self.originals = originals.filter { !kept.contains($0.name) }
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
-        let texts = spec.texts + audienceTexts
-        let pairs = 1 + texts.count + originals.count
+        let texts = spec.texts + audienceTexts + guardTexts
+        let pairs = 1 + texts.count + originals.count + (spec.variants == nil ? 0 : 1)
         let isLarge = recipients.map { $0.byteCount >= RedisCommand.large } ?? false
         let copied = isLarge ? 0 : recipients?.byteCount ?? 0
-        let size = spec.message.count + originals.reduce(0) { $0 + $1.value.count } + copied
+        let size = spec.message.count + (spec.variants?.count ?? 0) + originals.reduce(0) { $0 + $1.value.count } + copied
         let batches = (recipients?.count ?? 0) / Batch.maximumSize + 1
         var command = FunctionLibrary.call(
             "intake",
@@ -70,6 +73,10 @@ public struct IntakeCall: Sendable {
         }
         command.append("message")
         command.append(spec.message)
+        if let variants = spec.variants {
+            command.append("variants")
+            command.append(variants)
+        }
         for (name, value) in texts {
             command.append(name)
             command.append(value)
@@ -95,7 +102,8 @@ public struct IntakeCall: Sendable {
         command.append(job.hasOwnID, as: "has_own_id")
         command.append(dedupeMs, as: "dedupe_ms")
         command.append(keepMs, as: "keep_ms")
-        command.append(taker ?? "", as: "worker")
+        // A guarded job is claimed, because its claim decides how much of it may be sent.
+        command.append(job.guards.isEmpty ? taker ?? "" : "", as: "worker")
         command.append(window, as: "window")
         command.append(recipients?.count ?? -1, as: "total")
         if case .audience(let key) = job.target {
@@ -120,8 +128,19 @@ public struct IntakeCall: Sendable {
         switch job.target {
         case .topic, .condition: return JobPlan.Class.broadcast.rawValue
         case .group: return "group"
-        case .tokens, .fids, .audience: return ""
+        case .tokens, .fids, .audience, .recipients: return ""
         }
+    }
+
+    /// Spec fields of the guards that the spec itself does not hold.
+    private var guardTexts: [(name: String, value: String)] {
+        guard !job.guards.isEmpty else { return [] }
+        var texts = [("guarded", "1")]
+        if let windowTimes { texts += windowTimes.texts }
+        if let rate = job.guards.ratePerMinute, rate > quotaPerMinute {
+            texts.append(("reason", "rate: \(rate) a minute, cut to the project's quota of \(quotaPerMinute)"))
+        }
+        return texts
     }
 
     /// Spec fields of a broadcast: how long FCM is estimated to be busy, and the estimate behind it.
@@ -151,6 +170,7 @@ public struct IntakeCall: Sendable {
         switch job.target {
         case .tokens(let tokens): return tokens
         case .fids(let fids): return fids
+        case .recipients(let elements): return elements
         case .topic(let name): return [name]
         // A line separates recipients; inside a condition it is white space like any other.
         case .condition(let text): return [String(text.map { $0.isNewline ? " " : $0 })]

@@ -30,6 +30,11 @@ public struct JobSpec: Equatable, Sendable {
     public var groupKey = ""
     /// The tokens that an operation on a group is for.
     public var members: [String]
+    /// Whether each recipient is a JSON object with values of its own.
+    public var isPersonal = false
+    /// The field `variants` of a personal job; nil without it.
+    public var variants: [UInt8]?
+    public var guards = JobGuards()
 
     public init(job: Job, total: Int) {
         operation = job.operation
@@ -49,6 +54,9 @@ public struct JobSpec: Equatable, Sendable {
         groupName = job.groupName
         if job.operation.isGroupOperation, case .group(let key) = job.target { groupKey = key }
         members = job.members
+        isPersonal = job.isPersonal
+        variants = job.variants
+        guards = job.guards
         self.total = total
     }
 
@@ -78,6 +86,13 @@ public struct JobSpec: Equatable, Sendable {
         groupName = map.text("group_name") ?? ""
         groupKey = map.text("group") ?? ""
         members = (map.text("members") ?? "").split(separator: "\n").map(String.init)
+        isPersonal = map.flag("personal")
+        variants = map["variants"]?.bytes
+        guards.ratePerMinute = map.number("rate").map(Int.init)
+        guards.canary = map.text("canary")
+        guards.canaryWaitMs = map.number("canary_wait_ms")
+        guards.stopIf = map.text("stop_if")
+        guards.sendWindow = map.text("send_window")
     }
 
     /// The fields that ``IntakeCall`` writes besides the message, without defaults, which would cost memory in Redis.
@@ -91,6 +106,8 @@ public struct JobSpec: Equatable, Sendable {
         if priority != Job.usualPriority { texts.append(("priority", String(priority))) }
         if let traceparent { texts.append(("traceparent", traceparent)) }
         if let tracestate { texts.append(("tracestate", tracestate)) }
+        if isPersonal { texts.append(("personal", "1")) }
+        if !guards.isEmpty { texts += guardTexts }
         guard operation != .send else { return texts }
         texts.append(("op", operation.rawValue))
         let given = [
@@ -98,5 +115,14 @@ public struct JobSpec: Equatable, Sendable {
             ("members", members.joined(separator: "\n")),
         ]
         return texts + given.filter { !$0.1.isEmpty }
+    }
+
+    private var guardTexts: [(name: String, value: String)] {
+        let given: [(String, String?)] = [
+            ("rate", guards.ratePerMinute.map { String($0) }), ("canary", guards.canary),
+            ("canary_wait_ms", guards.canaryWaitMs.map { String($0) }), ("stop_if", guards.stopIf),
+            ("send_window", guards.sendWindow),
+        ]
+        return given.compactMap { name, value in value.map { (name, $0) } }
     }
 }

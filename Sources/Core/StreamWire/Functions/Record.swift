@@ -85,6 +85,8 @@ public struct RecordCall: Equatable, Sendable {
     public var refusedRates: [RefusedRate] = []
     /// The topic of a subscription, a line feed, and 8 bytes for each token that was subscribed; empty for every other job.
     public var subscribed: [UInt8] = []
+    /// A letter for each recipient whose first attempt this flush reports; empty unless the job has `stop_if`.
+    public var firstAttempts: [UInt8] = []
 
     public init(job: String, batch: String, epoch: String) {
         self.job = job
@@ -146,6 +148,10 @@ public struct RecordCall: Equatable, Sendable {
             command.append("subscribed")
             command.append(subscribed)
         }
+        if !firstAttempts.isEmpty {
+            command.append("attempts")
+            command.append(firstAttempts)
+        }
         results.appendErrors(to: &command)
         if indexesTokens { results.appendFingerprints(to: &command) }
         return command
@@ -154,7 +160,7 @@ public struct RecordCall: Equatable, Sendable {
 
 public enum RecordReply: Equatable, Sendable {
     /// Written. `abort` is the error that ends every unsent recipient of the job; empty when there is none.
-    case ok(abort: String)
+    case ok(abort: String, guarded: GuardedReply = GuardedReply())
     /// Another worker holds the batch; nothing was written.
     case stale
     /// The job is over.
@@ -163,10 +169,37 @@ public enum RecordReply: Equatable, Sendable {
     public init?(_ value: RedisValue) {
         guard let reply = NamedValues(value) else { return nil }
         switch reply.outcome {
-        case "ok": self = .ok(abort: reply.text("abort") ?? "")
+        case "ok": self = .ok(abort: reply.text("abort") ?? "", guarded: GuardedReply(reply))
         case "stale": self = .stale
         case "gone": self = .gone
         default: return nil
         }
     }
+}
+
+/// What a job's guards made of a flush.
+public struct GuardedReply: Equatable, Sendable {
+    /// The batch's watermark, where the guards did not allow the one that was asked for; nil where they did.
+    public var watermark: Int?
+    /// After this time a higher watermark may be asked for, milliseconds.
+    public var waitMs: Int64 = 0
+    /// The guard that paused the job with this flush; nil for none.
+    public var paused: PauseGuard?
+    /// Why, as the job's hash says it.
+    public var reason = ""
+
+    public init() {}
+
+    init(_ reply: NamedValues) {
+        watermark = reply.number("watermark").map(Int.init)
+        waitMs = reply.number("wait_ms") ?? 0
+        paused = reply.text("paused").flatMap(PauseGuard.init)
+        reason = reply.text("reason") ?? ""
+    }
+}
+
+/// A guard that pauses a job by itself. The raw value is the job's field, and the label of the metric.
+public enum PauseGuard: String, CaseIterable, Sendable {
+    case canary
+    case stopIf = "stop_if"
 }

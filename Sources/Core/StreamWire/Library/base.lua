@@ -76,6 +76,7 @@
 --   tally                           hash: results by status since the beginning, and `retries`
 --   answers                         hash: place in a ring -> "when|answers|refused|wait until", as workers reported
 --   lent                            hash: number of a half second -> permits lent in it
+--   later closed_windows            zset, set: jobs that their guards hold back; see guards.lua
 --   ctl                             hash: the project's control, see below
 --
 -- Fields and values that are stored since version 1 and keep their spelling, because both versions work on one state:
@@ -84,6 +85,7 @@
 --   spec:<id> `unsent`              how many recipients in wait:<id> have no attempt
 --   spec:<id> `whole`               the audience is copied completely; `run`, `cursor`: where the copy stands
 --   spec:<id> `bad`, `bad_answer`   answers of the first pass that blame the message, and the last of them
+--   spec:<id> `guarded` = 1         the job has guards; see guards.lua for their fields
 --   spec:<id> `passed`              batches whose first pass is over; b:<id>/<n> `sent` = 1 marks them
 --   b:<id>/<n> `upto`               the watermark: sends below this position may have begun
 --   b:<id>/<n> `call`               number of the holder's last flush
@@ -262,7 +264,7 @@ local function old_link()
 end
 
 local SPEC_FIELDS = { 'total', 'next', 'source', 'audience', 'member', 'abort', 'parked', 'paused', 'ending', 'class',
-  'priority', 'again' }
+  'priority', 'again', 'passed', 'guarded' }
 
 local function load_spec(base, id)
   local spec = read_fields(base .. 'spec:' .. id, SPEC_FIELDS)

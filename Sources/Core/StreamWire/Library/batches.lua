@@ -13,6 +13,8 @@ function new_claim(name, spec, fields)
   fields.job, fields.batch = split_name(name)
   fields.abort = spec.abort ~= '' and spec.abort or nil
   fields.ending = spec.ending or nil
+  local guards = spec.guarded and not spec.ending and spec.guards
+  if guards and guards.send_window then fields.closes = guards.closes end
   for field, value in pairs(fields) do add_pair(claim, field, value) end
   return claim
 end
@@ -71,7 +73,8 @@ local function take_over(plan, name, list, is_quarantined, batch)
     write('SREM', base .. 'groups_on', id)
     return nil
   end
-  if spec.parked or spec.paused then
+  local guards = read_guards(base, id, spec)
+  if spec.parked or spec.paused or (guards and is_window_closed(base, id, guards)) then
     -- Stays with the job, and comes back with it.
     write('RPUSH', base .. 'stopped:' .. id, name)
     return nil
@@ -120,8 +123,8 @@ function claim_orphan(plan, list, is_quarantined)
 end
 
 -- Opens a batch of a job's first pass for a worker. Part of a step. Returns the claim and its number of recipients.
-local function open_first_pass(plan, id, spec, n, from, count, recipients)
-  local base, worker, window = plan.base, plan.worker, plan.window
+local function open_first_pass(plan, id, spec, n, from, count, recipients, window)
+  local base, worker = plan.base, plan.worker
   local name = id .. '/' .. n
   write('HSET', base .. 'spec:' .. id, 'next', int(from + count))
   local watermark = redis.call('HGET', base .. 'rolled:' .. id, n)
@@ -132,7 +135,8 @@ local function open_first_pass(plan, id, spec, n, from, count, recipients)
     write('HSET', base .. 'b:' .. name, 'upto', watermark, 'from', batch.from, 'count', batch.count)
     return take_over(plan, name, nil, nil, batch)
   end
-  local epoch = next_epoch(base, plan.now)
+  local epoch, guards = next_epoch(base, plan.now), read_guards(base, id, spec)
+  if guards then spend_rate(base, id, guards, tonumber(window)) end
   open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
   write('SADD', base .. 'claims:' .. worker, name)
   if not spec.ending then
@@ -150,6 +154,8 @@ function claim_first_pass(plan, id, spec, queue, head)
   if from >= total then return nil end
   local count = math.min(BATCH, total - from)
   local n = int(from / BATCH)
+  local window = first_watermark(plan, id, spec, from, count)
+  if not window then return nil end
   local recipients = first_pass_recipients(plan.base, id, spec, n, from, count)
   if not recipients then
     park(plan.base, id, AUDIENCE_CHANGED .. spec.total .. ' until the job is over', plan.now)
@@ -157,7 +163,7 @@ function claim_first_pass(plan, id, spec, queue, head)
   end
   return in_step(plan.base, id, function()
     if queue then write('ZREM', queue, head) end
-    return open_first_pass(plan, id, spec, n, from, count, recipients)
+    return open_first_pass(plan, id, spec, n, from, count, recipients, window)
   end)
 end
 

@@ -260,7 +260,7 @@ end
 
 -- When the next recipient or job is due, or the slot is free for a job that waits for it; 0 when nothing waits.
 local function next_due_ms(base, now, wall)
-  local next_due = first_score(base .. 'sched') + now - wall
+  local next_due = math.min(first_score(base .. 'sched') + now - wall, first_score(base .. 'later'))
   for _, set in ipairs(DUE_SETS) do next_due = math.min(next_due, first_score(base .. set)) end
   if redis.call('ZCARD', base .. 'queue') > 0 then
     for _, value in ipairs(redis.call('HVALS', base .. 'active')) do
@@ -334,6 +334,7 @@ function claim(base, args)
     wanted = tonumber(wanted), wanted_single = tonumber(wanted_single), wanted_managed = tonumber(wanted_managed),
     budget = tonumber(retries), shares_requests = more.multicast ~= nil }
   apply_due_times(base, now, wall)
+  apply_later(base, now)
   local block_until, block, pause, alone, known_quota = unpack(redis.call('HMGET', base .. 'ctl', 'block_until',
     'block', 'pause', 'alone', 'quota:' .. worker))
   if known_quota ~= quota then
@@ -357,12 +358,18 @@ function claim(base, args)
     single = lends and tonumber(permits_single) or 0, fanout = lends and tonumber(permits_fanout) or 0,
     multicast = multicast and (lends and multicast or 0) })
   write_control(base, control)
+  local window_job, window = redis.call('SRANDMEMBER', base .. 'closed_windows'), nil
+  if window_job then
+    window = redis.call('HGET', base .. 'spec:' .. window_job, 'send_window')
+    if not window then redis.call('SREM', base .. 'closed_windows', window_job) end
+  end
   local said, refused = unpack(redis.call('HMGET', base .. 'ctl', 'said', 'refused'))
   news_cursor = read_news(base, 'news', said, news_cursor, news)
   refused_cursor = read_news(base, 'refused', refused, refused_cursor, news)
   return { 'outcome', 'ok', 'now', int(now), 'clock_offset', int(now - wall), 'hold_ms', int(state.hold_ms),
     'probe_ms', int(probe_ms), 'block', block or '', 'next_due', int(next_due_ms(base, now, wall)),
     'copying', redis.call('SRANDMEMBER', base .. 'copying') or '',
+    'closed_window_job', window_job or '', 'closed_window', window or '',
     'unfinished', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,
     'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }

@@ -88,7 +88,7 @@ end
 -- Lets a paused or parked job go on. Part of a step. `known`: see restore. Returns its state.
 local function continue_job(base, id, spec, known)
   local key = base .. 'spec:' .. id
-  write('HDEL', key, 'paused', 'parked')
+  write('HDEL', key, 'paused', 'parked', 'sample')
   spec.paused, spec.parked, known.copying = nil, nil, nil
   if spec.source == 'set' and redis.call('HEXISTS', key, 'whole') == 0 then
     -- Its copy was given up; it starts over.
@@ -109,9 +109,16 @@ function resume(base, args)
   local spec, state = find_job(base, id)
   if not spec then return state end
   if spec.parked then return 'parked' end
-  if not spec.paused then return ok_reply(state) end
+  local guards = read_guards(base, id, spec)
+  local is_held = guards and guards.canary_held
+  if not spec.paused and not is_held then return ok_reply(state) end
   return ok_reply((in_step(base, id, function()
     add_audit(base, 'resume', id, args, 2)
+    if is_held then
+      end_canary(base, id, spec)
+      spec.guards = guards
+      guards.canary_held, guards.canary_over = nil, '1'
+    end
     return continue_job(base, id, spec, {})
   end)))
 end

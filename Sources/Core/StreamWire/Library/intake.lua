@@ -107,7 +107,8 @@ end
 
 -- Fields of a job's spec that its hash shows, where they are not the default. They outlive the spec.
 local SHOWN = { kind = true, op = true, priority = true, format = true, delivery = true, results = true,
-  validate_only = true, expires_at = true }
+  validate_only = true, expires_at = true, personal = true, rate = true, canary = true, canary_wait_ms = true,
+  stop_if = true, send_window = true, reason = true }
 
 -- The pairs of a job's hash that say how it is sent. `first_pair`, `first_batch`: see write_job.
 local function shown_fields(job, args, first_pair, first_batch)

@@ -23,6 +23,8 @@ end
 local function has_first_pass(base, id, spec)
   return tonumber(spec.next) < tonumber(spec.total) or spec.needs_resend
     or (needs_slot(spec.class) and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
+    -- A job with a rate needs the slot for the batches that workers hold, too.
+    or (spec.guarded and spec.class == 'fanout' and (tonumber(spec.passed) or 0) * BATCH < tonumber(spec.total))
 end
 
 -- Gives the slot up. A broadcast that FCM is busy with, or may be in a moment, keeps it until that is over.
@@ -97,6 +99,9 @@ local CRASHES_TO_QUARANTINE = 3
 -- The letter of a result in `record`, and its counter.
 local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 'expired' }
 
+-- See guards.lua.
+local read_guards
+
 -- Puts a batch without a holder into the list from which it is claimed next. Part of a step.
 -- `known`: values that the same step writes, and Redis does not have yet: `spec`, `sent`, `crashes`, `watermark`.
 local function orphan(base, name, now, known)
@@ -113,7 +118,8 @@ local function orphan(base, name, now, known)
   sent, crashes, watermark = known.sent or sent, known.crashes or crashes, known.watermark or watermark
   -- The old holder decides nothing any more.
   write('HDEL', batch, 'epoch')
-  if spec.paused or spec.parked or spec.ending then
+  local is_held = from and not sent and spec.guarded and (read_guards(base, id, spec) or {}).canary_held
+  if spec.paused or spec.parked or spec.ending or is_held then
     write('RPUSH', base .. 'stopped:' .. id, name)
     if spec.ending then write('ZADD', base .. 'ending', int(now), id) end
   elseif (tonumber(crashes) or 0) >= CRASHES_TO_QUARANTINE then
@@ -237,6 +243,7 @@ local function park(base, id, reason, now, evidence, also)
     'entry_id', spec.entry, 'at_ms', int(wall_ms()) }
   for _, value in ipairs(evidence or {}) do entry[#entry + 1] = value end
   add_pair(entry, 'f.message', spec.message)
+  if spec.variants then add_pair(entry, 'f.variants', spec.variants) end
   for name, value in pairs(spec) do
     if string.sub(name, 1, 2) == 'f.' then add_pair(entry, name, value) end
   end
@@ -259,7 +266,7 @@ end
 local function decide_end(base, id, status, now)
   local key, spec = base .. 'spec:' .. id, load_spec(base, id)
   if not spec or spec.ending then return end
-  write('HDEL', key, 'paused', 'parked')
+  write('HDEL', key, 'paused', 'parked', 'canary_held')
   write('HSET', key, 'ending', status)
   spec.paused, spec.parked = nil, nil
   for _, set in ipairs({ 'jobs_parked', 'restoring' }) do write('SREM', base .. set, id) end

@@ -9,6 +9,7 @@
 --   fields, spec_fields, job_fields   pairs that the step writes to the batch, the spec and the job's hash
 --   retried            indexes that the flush hands on to a retry, as a set
 --   is_listed          the step puts the job into a list; see finish_job
+--   guarded            pairs of the reply that the job's guards add; nil without guards
 --   common, now        see new_common; a function that returns the project's time
 
 local record, finish_records
@@ -16,12 +17,12 @@ do
 
 -- Each reads the fields of a hash that a flush needs. A table of a fixed size is made faster than one that grows.
 local function read_spec(base, id)
-  local left, abort, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, bad, bad_answer =
-    unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'abort', 'answers', 'total', 'class', 'paused', 'next',
-      'ending', 'unsent', 'member', 'keep', 'passed', 'bad', 'bad_answer'))
+  local left, abort, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, bad, bad_answer,
+    guarded, parked = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'abort', 'answers', 'total', 'class',
+      'paused', 'next', 'ending', 'unsent', 'member', 'keep', 'passed', 'bad', 'bad_answer', 'guarded', 'parked'))
   return left and { left = left, abort = abort, answers = answers, total = total, class = class, paused = paused,
     next = next_index, ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, bad = bad,
-    bad_answer = bad_answer }
+    bad_answer = bad_answer, guarded = guarded, parked = parked }
 end
 
 local function read_batch(batch)
@@ -193,17 +194,39 @@ local function count_results(base, id, flush)
   end
 end
 
--- Writes the job's hash and spec. Part of a step. `removed`, `grown`: recipients that left and joined wait:<id>.
+-- Writes the job's hash and spec. Part of a step. `removed`, `grown`: recipients that left and joined wait:<id>. Returns
+-- how many wait and were sent to.
 local function write_progress(base, id, flush, left, removed, grown, unsent)
   for _, mark in ipairs(flush.marks) do write(unpack(mark)) end
   if flush.fresh > 0 then add_pair(flush.spec_fields, 'left', int(left)) end
   if unsent ~= (tonumber(flush.spec.unsent) or 0) then add_pair(flush.spec_fields, 'unsent', int(unsent)) end
   if #flush.spec_fields > 0 then write('HSET', base .. 'spec:' .. id, unpack(flush.spec_fields)) end
+  local retrying = 0
   if flush.had_waiting or grown > 0 then
     local size = flush.had_waiting and redis.call('HLEN', base .. 'wait:' .. id) or 0
-    add_pair(flush.job_fields, 'retrying', int(size - removed + grown - unsent))
+    retrying = size - removed + grown - unsent
+    add_pair(flush.job_fields, 'retrying', int(retrying))
   end
   if #flush.job_fields > 0 then write('HSET', base .. 'job:' .. id, unpack(flush.job_fields)) end
+  return retrying
+end
+
+-- Applies the guards of a job to a flush. Part of a step. `retrying`: recipients that wait and were sent to; `asked`: the
+-- watermark that the holder asks for, '' for none. Returns pairs for the reply.
+local function apply_guards(base, id, flush, call, retrying)
+  local guard, reason = judge_guards(base, id, flush, call.attempts, retrying)
+  local reply = guard and { 'paused', guard, 'reason', reason } or {}
+  if not flush.owned or call.watermark == '' then return reply end
+  local known, asked = tonumber(flush.holder.watermark), tonumber(call.watermark)
+  -- A repeated call gets what the first one got.
+  local watermark, wait = known, 1000
+  if flush.first_time then watermark, wait = raise_watermark(base, id, flush.spec, flush.holder, asked, flush.now()) end
+  if watermark > known then add_pair(flush.fields, 'upto', int(watermark)) end
+  if watermark < asked then
+    add_pair(reply, 'watermark', int(watermark))
+    add_pair(reply, 'wait_ms', int(wait))
+  end
+  return reply
 end
 
 -- Decides the writes of a flush. Part of a step. `call`: arguments of record by their names; `at`: the place of the
@@ -228,9 +251,11 @@ local function decide_flush(base, id, n, flush, call, args, at)
     end_first_pass(base, id, flush)
   end
   local unsent = math.max(0, (tonumber(flush.spec.unsent) or 0) - fewer + more)
-  write_progress(base, id, flush, left, removed, grown, unsent)
+  local retrying = write_progress(base, id, flush, left, removed, grown, unsent)
   if flush.first_time then add_pair(flush.fields, 'call', call.number) end
-  if flush.owned and call.watermark ~= '' and tonumber(call.watermark) > tonumber(holder.watermark) then
+  if flush.spec.guarded then
+    flush.guarded = apply_guards(base, id, flush, call, retrying)
+  elseif flush.owned and call.watermark ~= '' and tonumber(call.watermark) > tonumber(holder.watermark) then
     add_pair(flush.fields, 'upto', call.watermark)
   end
   if flush.owned and call.finish then
@@ -279,9 +304,10 @@ end
 --   feedback         index, kind, recipient, action, replacement, error
 --   refused_rates    "<kind>:<recipient>", until when no send to it begins
 -- and optional names, each with its value: `subscribed`, see count_subscribed; `errors`, see count_errors; `prints`, see
--- index_results. `common`: see new_common.
+-- index_results; `attempts`, see judge_guards. `common`: see new_common.
 -- Returns one of these:
---   'ok'             also with `abort`, the error that ends every unsent recipient of the job
+--   'ok'             also with `abort`, the error that ends every unsent recipient of the job, or '', and for a guarded
+--                    job `watermark` and `wait_ms` (see raise_watermark), `paused` and `reason` (see judge_guards)
 --   'stale'          another worker holds the batch; nothing was written: send the results again as late
 --   'gone'           the job is over
 function record(base, args, common)
@@ -334,9 +360,12 @@ function record(base, args, common)
     abort = make_flush(base, id, n, flush, { watermark = watermark, finish = finish == '1', hold_ms = tonumber(hold_ms),
       block_reason = block_reason, project_answers = project_answers, answers = tonumber(answers),
       bad_answers = tonumber(bad_answers), bad_answer = bad_answer, retries = tonumber(retries), number = number,
-      all_sent = all_sent == '1' }, args, 23)
+      all_sent = all_sent == '1', attempts = more.attempts or '' }, args, 23)
   end
-  return abort ~= '' and { 'outcome', 'ok', 'abort', abort } or 'ok'
+  if abort == '' and not flush.guarded then return 'ok' end
+  local reply = { 'outcome', 'ok', 'abort', abort }
+  for _, value in ipairs(flush.guarded or {}) do reply[#reply + 1] = value end
+  return reply
 end
 
 -- Ends the one-recipient jobs of all flushes of one call, and writes the project's totals.

@@ -49,8 +49,19 @@ local function choose_victim(base, active)
   return victim
 end
 
+-- Takes the slot from fan-outs that wait for their rate or their window while others wait for the slot.
+local function yield_slots(base, now)
+  for _, id in ipairs(redis.call('HKEYS', base .. 'active')) do
+    if not stuck_jobs[id] and redis.call('HEXISTS', base .. 'spec:' .. id, 'guarded') == 1 then
+      local spec = load_spec(base, id)
+      if spec and not spec.paused and not spec.parked then defer_waiting(base, id, spec, now, true) end
+    end
+  end
+end
+
 -- Gives the slots to the first fan-outs of the queue. `limit`: how many slots there are; `smear`: see is_smeared.
 function fill_slot(base, now, limit, smear)
+  yield_slots(base, now)
   local active, skipped = redis.call('HGETALL', base .. 'active'), 0
   local count = free_slots(base, active, now)
   for _ = 1, 100 do
@@ -62,7 +73,7 @@ function fill_slot(base, now, limit, smear)
       skipped = skipped + 1
     elseif not spec or spec.paused or spec.parked or spec.ending or not has_first_pass(base, id, spec) then
       write('ZREM', base .. 'queue', head)
-    else
+    elseif not defer_waiting(base, id, spec, now, false) then
       if smear and is_smeared(base) then return end
       if count >= limit then
         local victim = spec.priority >= 9 and choose_victim(base, active)

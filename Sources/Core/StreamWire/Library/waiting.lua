@@ -20,6 +20,8 @@ local function open_retry(plan, id, spec, indexes, is_probe)
   local base, window = plan.base, is_probe and '1' or plan.window
   local epoch, crashes = next_epoch(base, plan.now), most_crashes(base, id, indexes)
   local n, list = 'r' .. epoch, table.concat(indexes, ',')
+  -- For the claim.
+  read_guards(base, id, spec)
   local name, is_quarantined = id .. '/' .. n, crashes >= CRASHES_TO_QUARANTINE
   write('HSET', base .. 'b:' .. name, 'owner', plan.worker, 'epoch', epoch, 'upto', is_quarantined and '0' or window,
     'deliveries', '1', 'indexes', list, 'count', int(#indexes))
@@ -44,6 +46,8 @@ local function defer_due(plan, set, member, due, id, spec, jobs, is_chosen)
   elseif spec.paused or spec.parked then
     write('ZADD', base .. 'held:' .. id, due, member)
     write('ZREM', base .. set, member)
+  elseif hold_due(base, set, member, due, id, spec, plan.now) then
+    return true
   elseif spec.class == BROADCAST and not spec.ending then
     -- A broadcast that is sent again needs the slot again.
     in_step(base, id, function()

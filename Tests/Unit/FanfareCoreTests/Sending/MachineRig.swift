@@ -215,7 +215,7 @@ extension MachineRig {
             return .sent()
         }
         switch adapter {
-        case .v1: return .sent()
+        case .v1, .personal: return .sent()
         case .multicast where flight.positions.count == 1 && machine.job(of: flight.slot)?.spec.kind != .token:
             return .status(200, #"{"message_id":1,"success":1,"failure":0}"#)
         case .multicast:

@@ -91,8 +91,8 @@ import Testing
 
     @Test func recipientsThatAreNoTokensAreRefused() throws {
         let v1 = try adapter(ProtocolSettings())
-        #expect(v1.refusal(of: SharedText("a b"), kind: .token)?.action == .remove)
-        #expect(v1.refusal(of: SharedText(""), kind: .topic) != nil)
-        #expect(v1.refusal(of: SharedText("abc"), kind: .token) == nil)
+        #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: "a b"), kind: .token)?.action == .remove)
+        #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: ""), kind: .topic) != nil)
+        #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: "abc"), kind: .token) == nil)
     }
 }

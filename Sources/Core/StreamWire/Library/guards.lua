@@ -1,0 +1,316 @@
+-- Guards: what holds a job back (rate, canary, send window), and what pauses it (canary, stop conditions). The spec of a
+-- job with guards has `guarded` = 1. Sends begin below watermarks, so every guard works by the watermarks that it allows.
+--
+-- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
+--   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
+--   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries go on
+--   canary_over         1: the job goes on behind its canary
+--   sample              a letter for each of the last 1,000 first attempts; see FirstAttempt.swift
+--   opens closes        the next span of the send window, Unix ms, and its reason while it is closed, `window_reason`
+-- Keys behind the base:
+--   later               zset: jobs that wait for their rate, their window or the end of their canary's pause, by when
+--   closed_windows      set: jobs whose window has closed; a worker computes the next span
+
+local canary_limit, is_window_closed, first_watermark, raise_watermark, spend_rate, defer_waiting, hold_due, judge_guards,
+  apply_later, end_canary, set_window
+do
+
+local GUARD_FIELDS = { 'rate', 'rate_have', 'rate_at', 'canary', 'canary_wait_ms', 'canary_held', 'canary_over', 'stop_if',
+  'sample', 'send_window', 'opens', 'closes', 'window_reason' }
+
+-- The guards of a job, read once for each of its specs; nil for a job without guards. A job that is ending sends nothing.
+function read_guards(base, id, spec)
+  if not spec.guarded or spec.ending then return nil end
+  if not spec.guards then spec.guards = read_fields(base .. 'spec:' .. id, GUARD_FIELDS) end
+  return spec.guards
+end
+
+-- The number of recipients in the canary; nil when the job has none, or goes on behind it.
+function canary_limit(guards, total)
+  if not guards.canary or guards.canary_over then return nil end
+  local count, sign = string.match(guards.canary, '^([%d.]+)(%%?)$')
+  count = tonumber(count)
+  -- Shares are tenths of a percent: whole numbers, whose product is exact.
+  if sign == '%' then count = math.ceil(math.floor(count * 10 + 0.5) * total / 1000) end
+  return count < total and count or nil
+end
+
+-- Until when the window is closed, Unix ms; nil while it is open. Also whether a worker has to compute the next span.
+local function closed_until(guards, wall)
+  if not guards.send_window then return nil end
+  local opens, closes = tonumber(guards.opens) or 0, tonumber(guards.closes) or 0
+  if wall >= closes then return wall + 1000, true end
+  return wall < opens and opens or nil
+end
+
+-- The rate that counts, first attempts a second, and the most that may be allowed at once. As with the quota, no 60 s
+-- exceed the rate: permits come at 98.5 % of it, and a quarter of a second's are kept.
+local function pace_of_rate(base, guards)
+  local quota = tonumber(redis.call('HGET', base .. 'ctl', 'quota')) or math.huge
+  local rate = 0.985 * math.min(tonumber(guards.rate), quota) / 60
+  return rate, math.max(1, rate / 4)
+end
+
+-- First attempts that may be allowed now, the ms until there is one, and the most that there can be.
+local function refill_rate(base, guards, now)
+  local rate, cap = pace_of_rate(base, guards)
+  local have, at = tonumber(guards.rate_have) or cap, tonumber(guards.rate_at) or now
+  have = math.min(cap, have + math.max(0, now - at) * rate / 1000)
+  local wait = have >= 1 and 0 or math.ceil((1 - have) * 1000 / rate)
+  guards.rate_have, guards.rate_at = have, now
+  return have, wait, cap
+end
+
+-- Takes first attempts from the rate. Part of the step that allows them.
+function spend_rate(base, id, guards, count)
+  if not guards.rate or count <= 0 then return end
+  guards.rate_have = guards.rate_have - count
+  write('HSET', base .. 'spec:' .. id, 'rate_have', string.format('%.6f', guards.rate_have), 'rate_at',
+    int(guards.rate_at))
+end
+
+-- Takes a job out of its queue until a time of the project; nil: until something else queues it again. Part of a step.
+-- `reason`: for the job's hash; nil leaves the hash alone.
+local function defer(base, id, spec, due, reason)
+  dequeue(base, spec)
+  release_slot(base, id)
+  if due then write('ZADD', base .. 'later', int(due), id) end
+  local job = base .. 'job:' .. id
+  local state = redis.call('HGET', job, 'state')
+  if state == 'waiting' or state == 'active' or (reason and state == 'retrying') then
+    write('HSET', job, 'state', 'waiting')
+    if reason then write('HSET', job, 'reason', reason) end
+  end
+end
+
+-- Defers a job whose window is closed. Returns whether it is.
+local function defer_closed(base, id, spec, guards, now, wall)
+  local opens, is_unknown = closed_until(guards, wall)
+  if not opens then return false end
+  if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
+  in_step(base, id, defer, base, id, spec, now + opens - wall, not is_unknown and guards.window_reason or nil)
+  return true
+end
+
+-- Whether a job's window is closed; it is queued again when the window opens. Part of a step.
+function is_window_closed(base, id, guards)
+  local opens, is_unknown = closed_until(guards, wall_ms())
+  if not opens then return false end
+  if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
+  if not redis.call('ZSCORE', base .. 'later', id) then
+    write('ZADD', base .. 'later', int(project_ms(base) + opens - wall_ms()), id)
+  end
+  return true
+end
+
+-- Defers a queued or active job that may not begin a send now. Returns whether it did.
+-- `is_active`: the job holds the slot, which it keeps while no other fan-out waits for it.
+function defer_waiting(base, id, spec, now, is_active)
+  local guards = read_guards(base, id, spec)
+  if not guards then return false end
+  if defer_closed(base, id, spec, guards, now, wall_ms()) then return true end
+  local limit = canary_limit(guards, tonumber(spec.total))
+  if guards.canary_held or (limit and not is_active and not guards.rate and tonumber(spec.next) >= limit
+    and redis.call('LLEN', base .. 'orphans:' .. id) == 0) then
+    in_step(base, id, defer, base, id, spec)
+    return true
+  end
+  if not guards.rate then return false end
+  local have, wait, cap = refill_rate(base, guards, now)
+  if wait == 0 or (is_active and redis.call('ZCARD', base .. 'queue') == 0) then return false end
+  -- Until it may send a quarter of a second's again: each turn costs the others some time.
+  in_step(base, id, defer, base, id, spec, now + math.ceil(wait * (cap - have) / (1 - have)))
+  return true
+end
+
+-- The watermark of a new batch; nil when none of its sends may begin: the job was deferred, or waits where it is.
+function first_watermark(plan, id, spec, from, count)
+  local base, guards = plan.base, read_guards(plan.base, id, spec)
+  if not guards then return plan.window end
+  if defer_waiting(base, id, spec, plan.now, needs_slot(spec.class)) then return nil end
+  local most = math.min(tonumber(plan.window), count)
+  local limit = canary_limit(guards, tonumber(spec.total))
+  if limit then most = math.min(most, limit - from) end
+  if most > 0 and guards.rate then
+    local have, _, cap = refill_rate(base, guards, plan.now)
+    -- Batches that are held come first: they ask for less.
+    if have < math.min(cap, most) then most = 0 end
+    most = math.min(most, math.floor(have))
+  end
+  return most > 0 and int(most) or nil
+end
+
+-- The watermark that a batch of a guarded job gets when its holder asks for one, and after how many ms it may ask again.
+-- Part of the step of its flush. `batch`: `from` (nil for a retry), its `watermark`.
+function raise_watermark(base, id, spec, batch, asked, now)
+  local known, guards = tonumber(batch.watermark), read_guards(base, id, spec)
+  if not guards or asked <= known then return math.max(asked, known), 0 end
+  if spec.paused or spec.parked or closed_until(guards, wall_ms()) then return known, 1000 end
+  if not batch.from then return asked, 0 end
+  if guards.canary_held then return known, 1000 end
+  local most, wait, limit = asked, 100, canary_limit(guards, tonumber(spec.total))
+  if limit then most = math.min(most, limit - tonumber(batch.from)) end
+  if guards.rate then
+    if needs_slot(spec.class) and redis.call('HEXISTS', base .. 'active', id) == 0 then return known, 100 end
+    local have, next_ms, cap = refill_rate(base, guards, now)
+    most = math.min(most, known + math.floor(have))
+    local rate = pace_of_rate(base, guards)
+    wait = math.max(next_ms, math.min(250, math.ceil(cap / 2 * 1000 / rate)), 10)
+  end
+  if most <= known then return known, wait end
+  spend_rate(base, id, guards, most - known)
+  return most, most < asked and wait or 0
+end
+
+-- Moves a due recipient of a job whose window is closed to held:<id>. Returns whether it did.
+function hold_due(base, set, member, due, id, spec, now)
+  local guards = read_guards(base, id, spec)
+  local opens, is_unknown = nil, nil
+  if guards then opens, is_unknown = closed_until(guards, wall_ms()) end
+  if not opens then return false end
+  if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
+  write('ZADD', base .. 'held:' .. id, due, member)
+  write('ZREM', base .. set, member)
+  if not redis.call('ZSCORE', base .. 'later', id) then
+    local reason = not is_unknown and guards.window_reason or nil
+    in_step(base, id, defer, base, id, spec, now + opens - wall_ms(), reason)
+  end
+  return true
+end
+
+-- The letters of a measure of stop_if in `sample`.
+local MEASURES = { failed = '%u', unknown = 'u', unregistered = 'A', invalid_argument = 'B', sender_id_mismatch = 'C',
+  third_party_auth_error = 'D', unspecified_error = 'H' }
+
+-- A number of tenths of a percent as a text, such as 5% or 0.5%.
+local function share_text(tenths)
+  local whole, tenth = math.floor(tenths / 10), tenths % 10
+  return int(whole) .. (tenth > 0 and '.' .. int(tenth) or '') .. '%'
+end
+
+-- The reason of the first condition that holds for a sample; nil when none does.
+local function broken_condition(conditions, sample)
+  for measure, whole, tenth in string.gmatch(conditions, '([%l_]+)>(%d+)%.?(%d?)%%') do
+    local limit = 10 * tonumber(whole) + (tonumber(tenth) or 0)
+    local _, count = string.gsub(sample, MEASURES[measure] or '^$', '')
+    if count * 1000 > limit * #sample then
+      -- Rounded up, so that it is always above the limit.
+      return 'stop_if: ' .. measure .. ' ' .. share_text(math.ceil(count * 1000 / #sample)) .. ' of ' .. int(#sample)
+        .. ', more than ' .. share_text(limit)
+    end
+  end
+  return nil
+end
+
+-- Pauses a job. Part of the step of a flush. `field`: of the spec, `paused` or `canary_held`.
+local function pause_by_guard(base, id, flush, field, reason)
+  write('HSET', base .. 'spec:' .. id, field, '1')
+  write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
+  flush.job.state, flush.job.reason = 'paused', reason
+  release_block(base, id)
+  dequeue(base, flush.spec)
+  release_slot(base, id)
+  add_mark(base, 'pause', id .. ': ' .. reason)
+  -- Workers stop batches up to this epoch; later ones were claimed after a resume.
+  append_news(base, 'stop', id, next_epoch(base, flush.now()))
+end
+
+-- Whether every recipient of the canary has had its first attempt, or has its result, once the flush is written. While
+-- the canary lasts, all recipients that wait belong to it. `waiting`: those that were sent to.
+local function is_canary_tried(base, id, flush, limit, waiting)
+  local done = redis.call('BITCOUNT', base .. 'done:' .. id, '0', int(limit - 1), 'BIT')
+  for i, index in ipairs(flush.indexes) do
+    if index < limit and not (flush.old and flush.old[i]) then done = done + 1 end
+  end
+  return done + waiting >= limit
+end
+
+-- Adds the first attempts of a flush to the sample, and pauses the job when a condition holds or the canary has ended.
+-- Part of the flush's step. `letters`: of the flush; `waiting`: recipients of the job that wait and were sent to.
+-- Returns the guard that paused the job, and the reason; nil for none.
+function judge_guards(base, id, flush, letters, waiting)
+  local spec, guards = flush.spec, read_guards(base, id, flush.spec)
+  if not guards then return nil end
+  local sample = guards.sample or ''
+  if guards.stop_if and letters ~= '' and flush.first_time then
+    sample = string.sub(sample .. letters, -1000)
+    write('HSET', base .. 'spec:' .. id, 'sample', sample)
+  end
+  if spec.paused or spec.parked or guards.canary_held then return nil end
+  local limit = canary_limit(guards, tonumber(spec.total))
+  local has_tried = limit and is_canary_tried(base, id, flush, limit, waiting)
+  local reason
+  if guards.stop_if and sample ~= '' and (#sample >= 1000 or has_tried) then
+    reason = broken_condition(guards.stop_if, sample)
+  end
+  if reason then
+    -- The job goes on behind its canary once it is resumed.
+    if has_tried then write('HSET', base .. 'spec:' .. id, 'canary_over', '1') end
+    pause_by_guard(base, id, flush, 'paused', reason)
+    spec.paused = '1'
+    return 'stop_if', reason
+  end
+  if not has_tried then return nil end
+  pause_by_guard(base, id, flush, 'canary_held', 'canary')
+  guards.canary_held = '1'
+  if guards.canary_wait_ms then
+    write('ZADD', base .. 'later', int(flush.now() + tonumber(guards.canary_wait_ms)), id)
+  end
+  return 'canary', 'canary'
+end
+
+-- Lets a job go on behind its canary. Part of a step.
+function end_canary(base, id, spec)
+  if not spec.guarded then return end
+  write('HDEL', base .. 'spec:' .. id, 'canary_held', 'sample')
+  write('HSET', base .. 'spec:' .. id, 'canary_over', '1')
+  write('ZREM', base .. 'later', id)
+  spec.guards = nil
+end
+
+-- Queues jobs whose wait is over.
+function apply_later(base, now)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'later', '-inf', int(now), 'LIMIT', 0, 100)) do
+    local spec = load_spec(base, id)
+    if not stuck_jobs[id] then in_step(base, id, function()
+      write('ZREM', base .. 'later', id)
+      local guards = spec and read_guards(base, id, spec)
+      if not guards then return end
+      local is_held = guards.canary_held
+      if is_held then
+        end_canary(base, id, spec)
+        -- Decided in this step: what follows reads the fields again.
+        spec.guards = guards
+        guards.canary_held, guards.canary_over = nil, '1'
+      end
+      if spec.paused or spec.parked then return end
+      restore(base, id, spec, now)
+      if redis.call('ZSCORE', base .. 'sched', id) then return end
+      local job = base .. 'job:' .. id
+      local state, reason = unpack(redis.call('HMGET', job, 'state', 'reason'))
+      if is_held or (state == 'waiting' and reason == guards.window_reason) then
+        write('HSET', job, 'state', running_state(base, id, spec))
+        if reason then write('HDEL', job, 'reason') end
+      end
+    end) end
+  end
+end
+
+-- set_window: stores the next span in which a job's send window is open. Returns 'ok', or 'gone' when the job is over.
+function set_window(base, args)
+  local id, opens, closes, reason = unpack(args, 1, 4)
+  redis.call('SREM', base .. 'closed_windows', id)
+  local spec = load_spec(base, id)
+  if not spec or not spec.guarded then return 'gone' end
+  redis.call('HSET', base .. 'spec:' .. id, 'opens', opens, 'closes', closes, 'window_reason', reason)
+  local job, now, wall = base .. 'job:' .. id, project_ms(base)
+  if redis.call('ZSCORE', base .. 'later', id) then
+    redis.call('ZADD', base .. 'later', int(math.max(now, now + tonumber(opens) - wall)), id)
+    if tonumber(opens) > wall and redis.call('HGET', job, 'state') == 'waiting' then
+      redis.call('HSET', job, 'reason', reason)
+    end
+  end
+  return 'ok'
+end
+
+end
