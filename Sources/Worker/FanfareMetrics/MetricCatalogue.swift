@@ -99,6 +99,11 @@ public enum MetricCatalogue {
         "Batches that this worker no longer holds. returned: given back for other workers; lost: taken over because "
             + "the worker was declared dead, or forgotten by Redis."
     )
+    public static let guardPauses = counter(
+        "fanfare_jobs_paused_total",
+        labels: [project, .init("guard", ["canary", "stop_if"])],
+        "Jobs that a guard of their own paused: their canary is over, or a condition of stop_if holds."
+    )
     public static let takeovers = counter(
         "fanfare_takeovers_total",
         "Batches taken over from a worker that died or gave them back."
@@ -139,7 +144,7 @@ public enum MetricCatalogue {
     )
 
     static let counters = [
-        sends, results, failures, retries, maybeDuplicates, refusals, jobs, batches, takeovers, repairs,
+        sends, results, failures, retries, maybeDuplicates, refusals, jobs, batches, takeovers, guardPauses, repairs,
         redisErrors, redisReconnects, configReloads, adminRequests, telemetry,
     ]
 

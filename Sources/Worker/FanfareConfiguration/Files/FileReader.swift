@@ -8,7 +8,7 @@ public enum FileReader {
         /// Whether no file has that path.
         var isMissing = false
 
-        init(reason: String) { self.reason = reason }
+        public init(reason: String) { self.reason = reason }
 
         fileprivate init(code: Int32) {
             reason = String(cString: strerror(code))

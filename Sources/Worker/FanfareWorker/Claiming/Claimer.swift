@@ -15,6 +15,8 @@ final class Claimer {
 
     /// Called with the job whose audience is being copied; any worker may copy the next part.
     var onCopying: (String) -> Void = { _ in }
+    /// Called with a job whose send window has closed, and the window.
+    var onWindowClosed: (_ job: String, _ window: String) -> Void = { _, _ in }
     /// Called with the name of the lease that was declared dead.
     var onLeaseLost: (String) -> Void = { _ in }
 
@@ -72,6 +74,7 @@ final class Claimer {
         project.syncClock(projectMs: reply.nowMs, projectClockOffsetMs: reply.projectClockOffsetMs)
         sends.handleAndSend(.claimReplied(reply, askedNs: askedNs))
         if !reply.copying.isEmpty { onCopying(reply.copying) }
+        if let closed = reply.closedWindow { onWindowClosed(closed.job, closed.window) }
         let (unsent, holdsBatches) = (project.machine.unsent, !project.machine.isEmpty)
         follow(plan.answered(reply, unsent: unsent, holdsBatches: holdsBatches))
     }

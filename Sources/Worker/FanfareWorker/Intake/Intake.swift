@@ -19,6 +19,7 @@ final class Intake {
     private var failureReports = LogThrottle(seconds: 1)
     private var rejectionReports = LogThrottle(seconds: 60)
     private var audienceWarnings = AudienceWarnings()
+    private var windows = SendWindows()
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
@@ -103,7 +104,7 @@ final class Intake {
     }
 
     private func handOver(_ pending: PendingEntry, _ job: Job) {
-        let call = call(for: job, pending)
+        var call = call(for: job, pending)
         // A message that has no counterpart on the project's transport is rejected before anything is sent.
         do throws(TranslationError) {
             if pending.adapter == nil {
@@ -113,6 +114,11 @@ final class Intake {
             }
         } catch {
             return reject(pending, reason: error.reason)
+        }
+        if let window = job.guards.sendWindow {
+            do throws(EntryFault) { call.windowTimes = try windows.times(window, at: project.wallMs) } catch {
+                return reject(pending, reason: error.reason)
+            }
         }
         pending.call = call
         pending.sentAt = project.loop.now
@@ -155,7 +161,7 @@ final class Intake {
         switch job.target {
         case .topic(let topic): name = topic
         case .condition(let text): name = text
-        case .tokens, .fids, .group, .audience: return
+        case .tokens, .fids, .group, .audience, .recipients: return
         }
         guard let sentence = audienceWarnings.sentence(audience.source, name: name, now: project.loop.now) else {
             return
@@ -164,6 +170,19 @@ final class Intake {
             "\(sentence)",
             metadata: ["\(job.target.kind.rawValue)": "\(name)", "estimate": "\(audience.size)", "job": "\(job.id)"]
         )
+    }
+
+    /// A job's send window has closed: Redis learns when it opens next.
+    func windowClosed(_ job: String, window: String) {
+        let times: WindowTimes
+        do throws(EntryFault) { times = try windows.times(window, at: project.wallMs) } catch {
+            guard rejectionReports.admits(now: project.loop.now) else { return }
+            return project.logger.error(
+                "This worker cannot tell when a job's send window opens.",
+                metadata: ["job": "\(job)", "reason": "\(error.reason)"]
+            )
+        }
+        project.redis.send(FunctionLibrary.setWindow(project.keys, job: job, times)) { _ in }
     }
 
     private func report(

@@ -49,6 +49,9 @@ struct ValidatedMessageCache {
         next = (next + 1) % Self.most
     }
 
-    /// A message with `replace` is not shared: its request holds a mark made of the job's id.
-    private static func isShared(_ job: Job) -> Bool { job.operation == .send && job.delivery != .replace }
+    /// A message with `replace` is not shared: its request holds a mark made of the job's id. Nor is a personal one, which
+    /// already has many recipients.
+    private static func isShared(_ job: Job) -> Bool {
+        job.operation == .send && job.delivery != .replace && !job.isPersonal
+    }
 }

@@ -89,6 +89,7 @@ final class ProjectRunner {
             if credentials.isStuck { sends.handle(.giveUp) }
         }
         claimer.onCopying = { [weak self] job in self?.copier.copy(job) }
+        claimer.onWindowClosed = { [weak self] job, window in self?.intake.windowClosed(job, window: window) }
         claimer.onLeaseLost = { [weak self] name in self?.fenced(name: name) }
         context.redis.onRefused = { [weak self] error in
             self?.stateCheck.refused(error)

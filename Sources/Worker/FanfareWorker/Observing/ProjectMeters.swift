@@ -30,6 +30,7 @@ final class ProjectMeters {
     private let jobs: [IntakeOutcome: CounterCell]
     private let batches: [BatchOutcome: CounterCell]
     private let takeovers: CounterCell
+    private let guardPauses: [PauseGuard: CounterCell]
     private let batchTime: HistogramCell
     private let queueWait: HistogramCell
     private let redisErrors: CounterCell
@@ -53,6 +54,7 @@ final class ProjectMeters {
         jobs = counters(MetricCatalogue.jobs)
         batches = counters(MetricCatalogue.batches)
         takeovers = registry.counter(MetricCatalogue.takeovers, project)
+        guardPauses = counters(MetricCatalogue.guardPauses)
         batchTime = registry.histogram(MetricCatalogue.batchTime, project)
         queueWait = registry.histogram(MetricCatalogue.queueWait, project)
         redisErrors = registry.counter(MetricCatalogue.redisErrors)
@@ -75,6 +77,7 @@ final class ProjectMeters {
         case .waited(let milliseconds, let recipients):
             queueWait.observe(Double(max(0, milliseconds)) / 1_000, times: recipients)
         case .tookOver: takeovers.add()
+        case .paused(let pausedBy): guardPauses[pausedBy]?.add()
         case .letGo(let outcome, let afterNs):
             batches[outcome]?.add()
             if outcome == .closed { batchTime.observe(Double(afterNs) / 1e9) }
