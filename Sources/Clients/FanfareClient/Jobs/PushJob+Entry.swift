@@ -25,6 +25,13 @@ extension PushJob {
         if results != .unsaid { add("results", results.rawValue) }
         add("delivery", delivery?.rawValue)
         add("audience_size", audienceSize.map(String.init))
+        add("audience_format", audienceFormat?.rawValue)
+        if let variants { fields.append(("variants", variants)) }
+        add("rate", guards.ratePerMinute.map(String.init))
+        add("canary", guards.canary)
+        add("canary_wait_ms", guards.canaryWaitMs.map(String.init))
+        add("stop_if", guards.stopIf)
+        add("send_window", guards.sendWindow)
         add("traceparent", traceparent)
         add("tracestate", tracestate)
         return fields
@@ -38,6 +45,7 @@ extension PushJob {
         case .condition(let condition): return ("condition", Array(condition.utf8))
         case .group(let key): return ("group", Array(key.utf8))
         case .audience(let key): return ("audience", Array(key.utf8))
+        case .recipients(let elements): return ("recipients", Self.joined(elements))
         }
     }
 
@@ -57,6 +65,18 @@ extension PushJob {
 
     private static func list(_ name: String, _ members: RecipientList) -> (name: String, value: [UInt8]) {
         members.count == 1 ? (name, Array(members[0].utf8)) : (name + "s", array(members))
+    }
+
+    /// The array of elements that are JSON already.
+    private static func joined(_ elements: RecipientList) -> [UInt8] {
+        var json: [UInt8] = [UInt8(ascii: "[")]
+        json.reserveCapacity(elements.byteCount + 2)
+        for index in elements.indices {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            json.append(contentsOf: elements.shared(index).bytes)
+        }
+        json.append(UInt8(ascii: "]"))
+        return json
     }
 
     private static func array(_ members: some Sequence<String>) -> [UInt8] {

@@ -27,6 +27,12 @@ public struct PushJob: Equatable, Sendable {
     public var delivery: DeliveryMode?
     /// Estimated number of subscribers of a topic or a condition.
     public var audienceSize: Int64?
+    /// `.json` for an audience whose elements are the recipients of a personal job; nil for tokens.
+    public var audienceFormat: AudienceFormat?
+    /// Personal jobs only: a JSON object of partial messages by name, merged over ``message``; see ``setVariants(_:)``.
+    public var variants: [UInt8]?
+    /// Rate, canary, conditions that stop the job, and hours in which it sends.
+    public var guards = JobGuards()
     /// W3C trace context of the request that pushes the job; workers' spans refer to it.
     public var traceparent: String?
     /// Only with ``traceparent``.

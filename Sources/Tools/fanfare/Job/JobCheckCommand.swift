@@ -161,6 +161,7 @@ extension JobOutline {
         case .topic(let topic): return "fan-out to topic \(topic)"
         case .condition: return "fan-out to a condition"
         case .group: return job.operation == .send ? "to a device group" : "a device group"
+        case .recipients(let list): return recipients("recipient", list.count)
         case .audience: return "to an audience, whose members are checked when they are sent"
         }
     }
