@@ -77,6 +77,16 @@ import Testing
         #expect(configuration.projects.map(\.endpoint) == ["https://fcm.googleapis.com", "https://127.0.0.1:9"])
     }
 
+    /// `worker.window` is the former name of `worker.watermark_step`.
+    @Test func formerNameIsReadFromFileAndVariable() throws {
+        let former = "worker: { window: 64 }"
+        #expect(try Configuration.load(yaml: former).worker.watermarkStep == 64)
+        let fromVariable = try Configuration.load(yaml: former, environment: ["FANFARE_WORKER_WINDOW": "32"])
+        #expect(fromVariable.worker.watermarkStep == 32 && fromVariable.warnings.isEmpty)
+        let variables = ["FANFARE_WORKER_WINDOW": "32", "FANFARE_WORKER_WATERMARK_STEP": "16"]
+        #expect(try Configuration.load(yaml: former, environment: variables).worker.watermarkStep == 16)
+    }
+
     @Test func projectsCanComeFromTheEnvironment() throws {
         let configuration = try Configuration.load(
             file: nil,

@@ -25,6 +25,11 @@ import Testing
         ),
         Row(yaml: "worker: { max_lanes: }", problem: "worker.max_lanes (line 1): no value"),
         Row(yaml: "worker: { max_lanes: [1] }", problem: "worker.max_lanes (line 1): must be one value"),
+        Row(yaml: "worker: { window: 0 }", problem: "worker.watermark_step (line 1): 0, must be 1 to 1000"),
+        Row(
+            yaml: "worker:\n  watermark_step: 8\n  window: 8",
+            problem: "worker.window (line 3): also given under its other name; remove one of them"
+        ),
         Row(yaml: "worker: 3", problem: "worker (line 1): must be a mapping of keys to values"),
         Row(yaml: "log: { format: xml }", problem: "log.format (line 1): xml is none of text, json"),
         Row(

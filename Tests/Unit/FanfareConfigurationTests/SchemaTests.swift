@@ -28,7 +28,7 @@ import Testing
         "projects: { demo: 1 }",
         "redis: { url: [a] }", "redis: { url: \"http://a\" }", "redis: { durability: fastest }",
         "redis: { safe_replicas: 0 }", "redis: { safe_replicas: many }", "redis: { url: }",
-        "worker: { window: 1001 }", "worker: { window: 1.5 }", "worker: { flush_ms: {} }", "worker: { drain_ms: -1 }",
+        "worker: { watermark_step: 1001 }", "worker: { watermark_step: 1.5 }", "worker: { flush_ms: {} }", "worker: { drain_ms: -1 }",
         "log: { level: loud }", "token_index: maybe", "admin: { listen: here }", "admin: { token: 0123456789abcdef }",
         "redis: { password: x }", "proxy: \"https://a:1\"", "allowed_hosts: example.com",
         "allowed_hosts: [\"https://a\"]", "prefix: \"\"", "telemetry: { otlp: \"127.0.0.1:4318\" }",

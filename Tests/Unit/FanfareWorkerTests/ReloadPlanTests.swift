@@ -84,10 +84,10 @@ import Testing
         #expect(keys { $0.backlogLimit = 7 } == ["backlog_limit"])
         #expect(keys { $0.tokenIndex = false } == ["token_index"])
         #expect(keys { $0.retention.jobHours = 7 } == ["retention"])
-        #expect(keys { $0.worker.window = 7 } == ["worker"])
+        #expect(keys { $0.worker.watermarkStep = 7 } == ["worker"])
         #expect(
             keys {
-                $0.worker.window = 7; $0.prefix = "p"
+                $0.worker.watermarkStep = 7; $0.prefix = "p"
             } == ["prefix", "worker"]
         )
     }

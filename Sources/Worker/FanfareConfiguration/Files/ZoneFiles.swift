@@ -10,7 +10,7 @@ public enum ZoneFiles {
     public static func read(_ zone: String) throws(FileReader.Failure) -> [UInt8] {
         do throws(FileReader.Failure) {
             return try FileReader.read("\(folder)/\(zone)", limit: mostBytes).bytes
-        } catch where error.isMissing {
+        } catch  where error.isMissing {
             throw FileReader.Failure(reason: "is not in \(folder): correct its name, or install tzdata")
         }
     }

@@ -113,8 +113,10 @@ extension Configuration {
                 "worker.renew_ms: \(worker.renewMs), at most a third of worker.lease_ms (\(worker.leaseMs))"
             )
         }
-        if worker.window > worker.maxInFlight {
-            problems.append("worker.window: \(worker.window), at most worker.max_in_flight (\(worker.maxInFlight))")
+        if worker.watermarkStep > worker.maxInFlight {
+            problems.append(
+                "worker.watermark_step: \(worker.watermarkStep), at most worker.max_in_flight (\(worker.maxInFlight))"
+            )
         }
         if (redis.certificateFile == nil) != (redis.keyFile == nil) {
             problems.append("redis: cert_file and key_file go together")

@@ -77,8 +77,14 @@ struct ConfigurationFile {
         }
     }
 
-    private mutating func collect(_ node: YAMLNode, at path: [String], line: String) {
+    private mutating func collect(_ node: YAMLNode, at given: [String], line: String) {
+        let path = Settings.former[Self.joined(given)]?.split(separator: ".").map(String.init) ?? given
         let name = Self.joined(path)
+        if values[name] != nil {
+            // YAML itself refuses a key that is given twice: one of the two is the former name.
+            problems.append("\(Self.joined(given))\(line): also given under its other name; remove one of them")
+            return
+        }
         switch tree.place(of: path) {
         case .unknown(let nearest):
             let hint = nearest.map { "; did you mean \($0)?" } ?? ""

@@ -69,6 +69,7 @@ struct SettingMerger {
             }
             values[place.path] = value(of: place.setting, at: place.path, variable)
         }
+        for (former, path) in Settings.former { meanings[Setting.environmentName(path: former)] = path }
         let rules = ValueRules(hosts: HostPolicy(allowed: values["allowed_hosts"]?.texts ?? []))
         for place in places {
             guard let value = values[place.path] else { continue }
@@ -131,6 +132,10 @@ struct SettingMerger {
         }
         if let text = flags[path] { return value(text, .flag(setting.flag ?? path)) }
         if let text = environment[variable] { return value(text, .environment(variable)) }
+        for (former, current) in Settings.former where current == path {
+            let variable = Setting.environmentName(path: former)
+            if let text = environment[variable] { return value(text, .environment(variable)) }
+        }
         if path == "redis.url", let text = environment["REDIS_URL"] { return value(text, .environment("REDIS_URL")) }
         if let found = file.values[path] { return found }
         // Projects of other transports ignore their credentials.

@@ -10,7 +10,7 @@ extension Configuration {
         public var leaseMs: Int64 = 10_000
         public var renewMs: Int64 = 2_000
         public var flushMs: Int64 = 5
-        public var window = 128
+        public var watermarkStep = 128
         public var retryPercent = 10
     }
 }
@@ -43,9 +43,9 @@ extension Settings {
             "Longest time that an answer waits in memory before it is written. After `kill -9` these answers are in "
                 + "doubt, besides the sends in flight."
         },
-        Setting("worker.window", \.worker.window, .integer(1...1_000)) {
+        Setting("worker.watermark_step", \.worker.watermarkStep, .integer(1...1_000)) {
             "Sends of a batch that may start before its next watermark is written. After a crash this many per batch "
-                + "are in doubt, besides the sends in flight."
+                + "are in doubt, besides the sends in flight. Its former name `worker.window` is still read."
         },
         Setting("worker.retry_percent", \.worker.retryPercent, .integer(0...100)) {
             "Largest share of retries among all sends of any ten seconds, per cent. 10 a second are always allowed; 100 "

@@ -67,7 +67,7 @@ public struct WorkerConfiguration: Sendable {
     var leaseMs: Int64 { settings.worker.leaseMs }
     var renewMs: Int64 { settings.worker.renewMs }
     var flushMs: Int64 { settings.worker.flushMs }
-    var window: Int { settings.worker.window }
+    var window: Int { settings.worker.watermarkStep }
     var retryPercent: Int { settings.worker.retryPercent }
     /// For `rediss://`.
     var tls: TLSOptions {
