@@ -11,6 +11,7 @@ struct CookbookTests {
     private static let dead = "Delete dead tokens from SQL"
     private static let priorities = "Priorities"
     private static let zones = "A campaign per time zone"
+    private static let personal = "Personal messages"
     private static let cron = "Once a day with cron"
     private static let rejected = "Rejected jobs"
 
@@ -34,8 +35,8 @@ struct CookbookTests {
 
     @Test func everyRecipeHasATest() {
         let tested = [
-            Recipe.start, Self.million, Self.code, Self.topics, Self.dead, Self.priorities, Self.zones, Self.cron,
-            Self.rejected,
+            Recipe.start, Self.million, Self.code, Self.topics, Self.dead, Self.priorities, Self.zones, Self.personal,
+            Self.cron, Self.rejected,
         ]
         #expect(Recipe.sections.map(\.title) == tested)
     }
@@ -152,6 +153,35 @@ struct CookbookTests {
             }
             let lists = try audiences(rig).map { try rig.redis.cli("PEXPIRETIME", $0) }
             #expect(lists.sorted() == ends.map { "\($0)" }.sorted(), "each list outlives its job")
+        }
+    }
+
+    @Test func personalMessagesAreSentBehindTheirCanary() async throws {
+        try await withKitchen { rig, kitchen, _ in
+            let others = (0..<1_198).map { "('token-\($0)',NULL,NULL)" }
+            let rows = ["('ana','Ana','es-MX')", "('bo','Bo',NULL)"] + others
+            try kitchen.sql(
+                """
+                CREATE TABLE customers(token TEXT PRIMARY KEY, name TEXT, language TEXT);
+                INSERT INTO customers VALUES \(rows.joined(separator: ","));
+                """
+            )
+            try await kitchen.cook(Recipe(Self.personal, .python))
+            var canary: [String: String] = [:]
+            try await Wait.until("the end of the canary; the job is \(canary)\n\(rig.logs)") {
+                canary = try await rig.job("hello-7")
+                return canary["state"] == "paused"
+            }
+            #expect(canary["reason"] == "canary" && canary["sent"] == "12" && canary["total"] == "1200", "\(canary)")
+            for (token, title) in [("ana", "Hola Ana"), ("bo", "Hello Bo"), ("token-9", "Hello there")] {
+                let received = try await rig.deliveries(token)
+                #expect(received.count == 1 && received.allSatisfy { $0.contains(title) }, "\(received)")
+            }
+            #expect(try await rig.deliveries("token-10").isEmpty)
+            let output = try await kitchen.cook(Recipe(Self.personal, .bash))
+            #expect(output.contains("canary") && output.contains("resumed"), "\(output)")
+            let job = try await rig.finished("hello-7")
+            #expect(job["state"] == "done" && job["sent"] == "1200", "\(job)")
         }
     }
 

@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the examples of the documentation unchanged: each pushes a job, follows it and reads results and feedback.
+/// Runs the examples of the documentation unchanged: each pushes a job and a personal job, follows both and reads results
+/// and feedback.
 @Suite struct ExampleTests {
     static let folder = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Examples")
 
@@ -90,24 +91,32 @@ import Testing
                 try await run(command, ["demo", id] + tokens, program, port: rig.redis.port)
             }
             let first = try await push("news-1", "a", "b", "sbx-unregistered-c")
-            let end = "news-1 is done: 2 sent, 1 failed, 0 unknown of 3"
+            let start = "pushed news-1 and news-1-personal\n"
+            let ends = ["news-1", "news-1-personal"].map { "\($0) is done: 2 sent, 1 failed, 0 unknown of 3\n" }
             #expect(first.status == 1, "one failed: \(first)")
-            #expect(first.out.hasPrefix("pushed news-1\n") && first.out.hasSuffix("\(end)\n"), "\(first)")
+            #expect(first.out.hasPrefix(start) && first.out.hasSuffix(ends[1]), "\(first)")
+            #expect(first.out.contains(ends[0]), "\(first)")
             #expect(!first.out.contains("older"), "\(first)")
             if program.file == "push.sh" {
                 #expect(first.out.contains(#""i":2,"token":"sbx-unregistered-c","status":"failed""#), "\(first)")
                 #expect(first.out.contains("\nsbx-unregistered-c\naction\nremove\n"), "\(first)")
             } else {
-                for index in 0...1 { #expect(first.out.contains("news-1 \(index) sent -\n"), "\(first)") }
-                #expect(first.out.contains("news-1 2 failed UNREGISTERED\n"), "\(first)")
+                for job in ["news-1", "news-1-personal"] {
+                    for index in 0...1 { #expect(first.out.contains("\(job) \(index) sent -\n"), "\(first)") }
+                    #expect(first.out.contains("\(job) 2 failed UNREGISTERED\n"), "\(first)")
+                }
                 #expect(first.out.contains("feedback remove sbx-unregistered-c\n"), "\(first)")
             }
+            let received = try await rig.deliveries("a")
+            #expect(received.count == 2 && received.contains { $0.contains("Hello Ana") }, "\(received)")
             // A second run with the same id sends nothing and reads nothing twice.
             let sends = try await rig.stats().sends
             let second = try await push("news-1", "a", "b", "sbx-unregistered-c")
-            #expect(second.out == "pushed news-1\n\(end)\n" && second.status == 1, "\(second)")
-            try await Wait.until("the second push to count as a duplicate\n\(rig.logs)") {
-                try await rig.job("news-1")["duplicates"] == "1"
+            #expect(second.out == start + ends.joined() && second.status == 1, "\(second)")
+            for job in ["news-1", "news-1-personal"] {
+                try await Wait.until("the second push of \(job) to count as a duplicate\n\(rig.logs)") {
+                    try await rig.job(job)["duplicates"] == "1"
+                }
             }
             let sendsAfter = try await rig.stats().sends
             #expect(sendsAfter == sends)
@@ -125,11 +134,11 @@ import Testing
             let command = try await command(program, in: rig.directory)
             let sent = try await run(command, ["demo", "news-1", "a"], program, port: rig.redis.port)
             #expect(sent.status == 0, "\(sent)")
-            #expect(sent.out.hasSuffix("\nnews-1 is done: 1 sent, 0 failed, 0 unknown of 1\n"), "\(sent)")
+            #expect(sent.out.hasSuffix("\nnews-1-personal is done: 1 sent, 0 failed, 0 unknown of 1\n"), "\(sent)")
             let rejected = try await run(command, ["demo", "news-2", "no token"], program, port: rig.redis.port)
             #expect(rejected.status == 1, "\(rejected)")
             #expect(rejected.err.contains("news-2 is rejected: tokens[0]: byte 2 is not one of"), "\(rejected)")
-            #expect(rejected.out == "pushed news-2\n", "\(rejected)")
+            #expect(rejected.out == "pushed news-2 and news-2-personal\n", "\(rejected)")
             let unreachable = try await run(command, ["demo", "news-3", "a"], program, port: 1)
             #expect(unreachable.status == 69 && !unreachable.err.isEmpty, "\(unreachable)")
         }

@@ -40,6 +40,12 @@ import Testing
         return path
     }
 
+    /// A send window that is open for the next hours, at any time of the day.
+    private static var window: String {
+        let hour = Int(Date().timeIntervalSince1970) / 3_600 % 24
+        return (6..<18).contains(hour) ? "00:00-23:59 UTC" : "12:00-11:59 UTC"
+    }
+
     /// Jobs that together have every field, by project. The group `trio` has a member that is not registered.
     private static let jobs: [String: [[String: String]]] = [
         "demo": [
@@ -53,6 +59,10 @@ import Testing
                 "expires_at": "99999999999999", "not_before": "1",
             ],
             ["id": "condition", "message": hello, "condition": "'a' in topics", "validate_only": "1"],
+            [
+                "id": "guarded", "message": hello, "recipients": #"[{"token":"a"}]"#, "rate": "1000", "canary": "1",
+                "canary_wait_ms": "1000", "stop_if": "failed>5%", "send_window": window,
+            ],
             ["id": "group", "op": "group.create", "group_name": "family", "tokens": Rig.tokens(["a"])],
             ["id": "bad", "message": hello, "token": "a", "priority": "12"],
         ],

@@ -8,7 +8,9 @@ struct EntryBuilder {
     static let entryID = "1700000000000-0"
 
     static func fields(_ given: KeyValuePairs<String, String?>) -> [(name: String, value: [UInt8])] {
-        let targets: Set<String> = ["token", "tokens", "fid", "fids", "topic", "condition", "group", "audience"]
+        let targets: Set<String> = [
+            "token", "tokens", "fid", "fids", "topic", "condition", "group", "audience", "recipients",
+        ]
         var fields: [(name: String, value: [UInt8])] = []
         let isSend = given.allSatisfy { $0.key != "op" || $0.value == "send" }
         if isSend, !given.contains(where: { targets.contains($0.key) }) { fields.append(("token", Array("a:b".utf8))) }

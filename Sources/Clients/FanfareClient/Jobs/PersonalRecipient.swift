@@ -54,7 +54,8 @@ public struct PersonalRecipient: Equatable, Sendable {
     }
 }
 
-extension PersonalRecipient.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+extension PersonalRecipient.Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral
+{
     public init(stringLiteral text: String) { self = .text(text) }
     public init(integerLiteral number: Int64) { self = .integer(number) }
     public init(booleanLiteral flag: Bool) { self = .boolean(flag) }

@@ -217,7 +217,14 @@ public indirect enum ProtocolAdapter: Sendable {
     ) {
         verdicts.removeAll(keepingCapacity: true)
         if let form = messageForm {
-            return form.judge(outcome, of: recipients, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce, into: &verdicts)
+            return form.judge(
+                outcome,
+                of: recipients,
+                kind: kind,
+                nowMs: nowMs,
+                atMostOnce: atMostOnce,
+                into: &verdicts
+            )
         }
         switch self {
         case .v1, .multicast, .plainText, .xmpp, .personal: break

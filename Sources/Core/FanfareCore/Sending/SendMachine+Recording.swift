@@ -282,7 +282,8 @@ extension SendMachine {
         let metadata = [(name: "job", value: batches[slot].source.job), (name: "reason", value: reason)]
         switch pausedBy {
         case .canary: log(.notice, "A job waits behind its canary; resume or cancel it.", metadata)
-        case .stopIf: log(.warning, "A job is paused by its stop_if: look at its results, then resume or cancel it.", metadata)
+        case .stopIf:
+            log(.warning, "A job is paused by its stop_if: look at its results, then resume or cancel it.", metadata)
         }
     }
 

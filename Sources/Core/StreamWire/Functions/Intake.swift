@@ -55,7 +55,8 @@ public struct IntakeCall: Sendable {
         let pairs = 1 + texts.count + originals.count + (spec.variants == nil ? 0 : 1)
         let isLarge = recipients.map { $0.byteCount >= RedisCommand.large } ?? false
         let copied = isLarge ? 0 : recipients?.byteCount ?? 0
-        let size = spec.message.count + (spec.variants?.count ?? 0) + originals.reduce(0) { $0 + $1.value.count } + copied
+        let size =
+            spec.message.count + (spec.variants?.count ?? 0) + originals.reduce(0) { $0 + $1.value.count } + copied
         let batches = (recipients?.count ?? 0) / Batch.maximumSize + 1
         var command = FunctionLibrary.call(
             "intake",
