@@ -27,4 +27,20 @@ struct PayloadTests {
         #expect(object?["priority"] as? String == "high")
         #expect(object?["registration_ids"] == nil)
     }
+
+    /// The values make the personal message as long as the equal one: both sides of the comparison send the same bytes.
+    @Test func personalMessageIsAsLongAsTheEqualOne() throws {
+        struct Element: Decodable {
+            struct Values: Decodable { var greeting: String, order: Int }
+            var token: String
+            var vars: Values
+        }
+        let elements = try JSONDecoder().decode([Element].self, from: Data(Payload.recipientArray(300).utf8))
+        #expect(elements.map(\.token) == (0..<300).map(Payload.token))
+        for element in elements {
+            let filled = Payload.personalMessage.replacing("{{greeting}}", with: element.vars.greeting)
+                .replacing("{{order}}", with: "\(element.vars.order)")
+            #expect(filled.utf8.count == Payload.message.utf8.count)
+        }
+    }
 }

@@ -11,6 +11,8 @@ struct WorkerContender: Contender {
     /// The job's message: a v1 message, or with the legacy transport a legacy body.
     var message = Payload.message
     var format: String?
+    /// Whether each recipient has values of its own; ``message`` has their placeholders then.
+    var isPersonal = false
 
     init(_ bench: Bench, sink: Sink) {
         self.bench = bench
@@ -50,6 +52,8 @@ struct WorkerContender: Contender {
     }
 
     private func job(_ count: Int) -> JobContent {
-        JobContent(target: .tokens(Payload.tokenArray(count)), message: message, format: format)
+        let target: JobContent.Target =
+            isPersonal ? .recipients(Payload.recipientArray(count)) : .tokens(Payload.tokenArray(count))
+        return JobContent(target: target, message: message, format: format)
     }
 }

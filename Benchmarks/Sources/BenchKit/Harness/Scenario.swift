@@ -14,6 +14,7 @@ enum Scenarios {
         [
             V1Scenario.self,
             SinglesScenario.self,
+            PersonalScenario.self,
             MulticastScenario.self,
             MixedScenario.self,
             LatencyScenario.self,

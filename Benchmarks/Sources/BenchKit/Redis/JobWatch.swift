@@ -34,6 +34,15 @@ struct JobWatch {
         return time
     }
 
+    /// Waits until a worker has handed the job over, to wait for its time.
+    func waitUntilScheduled(seconds: Double, whileRunning check: () throws -> Void) throws {
+        try Patience.wait(for: "job \(id) to wait for its time", seconds: seconds) { () -> Void? in
+            try check()
+            guard case .text("scheduled") = try redis.client.send("HGET", hash, "state") else { return nil }
+            return ()
+        }
+    }
+
     /// Waits until everybody was sent to once.
     func finishFirstPass(seconds: Double, whileRunning check: () throws -> Void) throws {
         try Patience.wait(for: "the first pass of job \(id)", seconds: seconds) { () -> Void? in

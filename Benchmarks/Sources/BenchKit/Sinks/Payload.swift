@@ -14,6 +14,18 @@ enum Payload {
 
     static var message: String { "{\(messageFields)}" }
 
+    /// The same message with placeholders: a recipient's values of ``element(_:)`` make it as long.
+    static var personalMessage: String {
+        "{" + messageFields.replacing("Your order", with: "{{greeting}} order").replacing("4711", with: "{{order}}") + "}"
+    }
+
+    /// A recipient of a personal job, as compact JSON.
+    static func element(_ index: Int) -> String {
+        "{\"token\":\"\(token(index))\",\"vars\":{\"greeting\":\"Your\",\"order\":\(1_000 + index % 9_000)}}"
+    }
+
+    static func recipientArray(_ count: Int) -> String { "[" + (0..<count).map(element).joined(separator: ",") + "]" }
+
     /// The request of one send, as the worker writes it.
     static func body(token: String) -> String { "{\"message\":{\(messageFields),\"token\":\"\(token)\"}}" }
 
