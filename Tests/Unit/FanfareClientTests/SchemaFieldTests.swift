@@ -20,9 +20,14 @@ import Testing
         all.audienceSize = 3
         all.traceparent = "p"
         all.tracestate = "s"
+        all.audienceFormat = .json
+        all.variants = Array("{}".utf8)
+        all.guards.ratePerMinute = 1
+        (all.guards.canary, all.guards.canaryWaitMs) = ("1%", 1)
+        (all.guards.stopIf, all.guards.sendWindow) = ("failed>5%", "09:00-10:00 Etc/UTC")
         let targets: [Target] = [
             .tokens(["a", "b"]), .fids(["a"]), .fids(["a", "b"]), .topic("t"), .condition("c"), .group("g"),
-            .audience(key: "k"),
+            .audience(key: "k"), .recipients([PersonalRecipient(token: "a")]),
         ]
         return [all] + targets.map { PushJob(target: $0, message: "{}") } + [
             .subscribe(["a"], to: "t"), .unsubscribe(["a"], from: "t"), .createGroup("n", members: ["a"]),

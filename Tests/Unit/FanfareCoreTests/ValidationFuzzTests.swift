@@ -6,12 +6,14 @@ import Testing
     private static let names = [
         "message", "format", "token", "tokens", "fid", "fids", "topic", "condition", "group", "audience",
         "audience_size", "id", "priority", "not_before", "expires_at", "validate_only", "results", "delivery",
-        "traceparent", "tracestate", "op", "group_name", "nonsense", "",
+        "traceparent", "tracestate", "op", "group_name", "recipients", "audience_format", "variants", "rate", "canary",
+        "canary_wait_ms", "stop_if", "send_window", "nonsense", "",
     ]
 
     private static let values = [
         "{}", "[\"a\",\"b\"]", "a", "1", "0", "v1", "legacy", "all", "replace", "send", "subscribe", "group.add",
-        "{demo}:k",
+        "{demo}:k", "json", #"[{"token":"a","vars":{"n":"x"}}]"#, #"{"es":{"data":{"a":"{{n}}"}}}"#, "5%",
+        "failed>5%; unknown>0.5%", "09:00-21:00 Europe/Madrid",
         "'a' in topics && ('b' in topics || 'c' in topics)", ValidationEntryTests.trace, "a=1,b@c=2", "",
         "9223372036854775807", "9223372036854775808", ValidationAcceptanceTests.everyField, "[", "\"", "'", "\\",
     ]

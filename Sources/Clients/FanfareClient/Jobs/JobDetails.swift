@@ -72,7 +72,7 @@ extension JobDetails {
         }
         self.progress = progress
         errors = progress.status.errors
-        target = Target(kind: text("kind", 1) ?? "token", name: fields?.text("target"), count: progress.status.total)
+        target = Target(kind: text("kind", 1).flatMap(JobSpec.kind)?.rawValue ?? "token", name: fields?.text("target"), count: progress.status.total)
         operation = text("op", 2) ?? "send"
         priority = text("priority", 3).flatMap { Int($0) }.flatMap { (0...9).contains($0) ? $0 : nil } ?? 5
         notBeforeMs = progress.status.notBeforeMs

@@ -9,6 +9,8 @@ public final class SendJob {
     public let results: ResultsPolicy
     /// How its recipients are sent; nil for a job that was accepted for another transport and cannot be sent.
     let adapter: ProtocolAdapter?
+    /// Recipients in the job's canary; nil without one.
+    let canary: Int?
     /// Why its recipients cannot be sent; nil if there is an adapter.
     let untranslatable: Failure?
 
@@ -17,6 +19,7 @@ public final class SendJob {
         self.id = id
         self.spec = spec
         results = spec.results.resolved(total: spec.total)
+        canary = spec.guards.canary.flatMap { try? Canary(Array($0.utf8)) }?.count(total: spec.total)
         do throws(TranslationError) {
             self.adapter = if let adapter { adapter } else { try ProtocolAdapter(spec, job: id, settings: settings) }
             untranslatable = nil

@@ -290,7 +290,8 @@ extension HeldBatch {
                 recipients[position].readName()
             }
         }
-        unsent = UnsentRecipients(recipients, confirmed: confirmed)
+        let boundary = pass == .first ? job.canary.map { $0 - (recipients.first?.index ?? 0) } : nil
+        unsent = UnsentRecipients(recipients, confirmed: confirmed, boundary: boundary)
         open = recipients.count { $0.progress != .settled }
         state = state.after(.prepared)
     }

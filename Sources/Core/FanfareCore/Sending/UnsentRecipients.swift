@@ -29,14 +29,22 @@ struct UnsentRecipients: Sendable {
     /// How often a position whose request never left is tried from here before it waits in Redis.
     private static let mostUnsentTimes = 3
 
-    /// - Parameter confirmed: the watermark of the claim.
-    init(_ recipients: [ClaimedRecipient], confirmed: Int) {
+    /// - Parameters:
+    ///   - confirmed: the watermark of the claim.
+    ///   - boundary: the position behind the job's canary, if it is in the batch. Recipients before and behind it share no
+    ///     send, although they are equal: those before it go out when those behind it may not yet.
+    init(_ recipients: [ClaimedRecipient], confirmed: Int, boundary: Int? = nil) {
         count = recipients.count
         watermark = Watermark(confirmed: confirmed, requested: confirmed)
         positions.reserveCapacity(count)
         var first: [SharedText: Int] = [:]
         if count > 1 { first.reserveCapacity(count) }
+        var isBehind = false
         for position in recipients.indices where recipients[position].progress == .unsent {
+            if let boundary, position >= boundary, !isBehind {
+                isBehind = true
+                first.removeAll(keepingCapacity: true)
+            }
             if count > 1 {
                 if let original = first[recipients[position].stored] {
                     aliases[original, default: []].append(position)

@@ -62,7 +62,7 @@ public struct JobSpec: Equatable, Sendable {
 
     /// Reads the hash; nil when a required field is missing or wrong.
     public init?(_ value: RedisValue) {
-        guard let map = NamedValues(value), let kind = map.text("kind").flatMap(RecipientKind.init(rawValue:)),
+        guard let map = NamedValues(value), let kind = map.text("kind").flatMap(Self.kind),
             let message = map["message"]?.bytes, let total = map.number("total"),
             let format = MessageFormat(rawValue: map.text("format") ?? MessageFormat.v1.rawValue),
             let delivery = DeliveryMode(rawValue: map.text("delivery") ?? DeliveryMode.atLeastOnce.rawValue),
@@ -97,7 +97,8 @@ public struct JobSpec: Equatable, Sendable {
 
     /// The fields that ``IntakeCall`` writes besides the message, without defaults, which would cost memory in Redis.
     var texts: [(name: String, value: String)] {
-        var texts = [("kind", kind.rawValue), ("since", String(sinceMs))]
+        let mark = isPersonal || !guards.isEmpty ? String(Self.campaignMark) : ""
+        var texts = [("kind", kind.rawValue + mark), ("since", String(sinceMs))]
         if format != .v1 { texts.append(("format", format.rawValue)) }
         if delivery != .atLeastOnce { texts.append(("delivery", delivery.rawValue)) }
         if results != .unsaid { texts.append(("results", results.rawValue)) }
@@ -115,6 +116,15 @@ public struct JobSpec: Equatable, Sendable {
             ("members", members.joined(separator: "\n")),
         ]
         return texts + given.filter { !$0.1.isEmpty }
+    }
+
+    /// Stands behind the stored kind of a job that is personal or has guards: a worker of version 0.1, which knows neither,
+    /// cannot read it and leaves the job to a newer one.
+    static let campaignMark: Character = "+"
+
+    /// The recipients' kind in its stored form.
+    public static func kind(_ stored: String) -> RecipientKind? {
+        RecipientKind(rawValue: stored.last == campaignMark ? String(stored.dropLast()) : stored)
     }
 
     private var guardTexts: [(name: String, value: String)] {

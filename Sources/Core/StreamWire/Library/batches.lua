@@ -73,8 +73,7 @@ local function take_over(plan, name, list, is_quarantined, batch)
     write('SREM', base .. 'groups_on', id)
     return nil
   end
-  local guards = read_guards(base, id, spec)
-  if spec.parked or spec.paused or (guards and is_window_closed(base, id, guards)) then
+  if spec.parked or spec.paused or defer_closed(base, id, spec, plan.now) then
     -- Stays with the job, and comes back with it.
     write('RPUSH', base .. 'stopped:' .. id, name)
     return nil

@@ -4,6 +4,7 @@
 -- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
 --   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
 --   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries go on
+--   canary_until        when it goes on by itself (the project's time), if the job has canary_wait_ms
 --   canary_over         1: the job goes on behind its canary
 --   sample              a letter for each of the last 1,000 first attempts; see FirstAttempt.swift
 --   opens closes        the next span of the send window, Unix ms, and its reason while it is closed, `window_reason`
@@ -11,12 +12,12 @@
 --   later               zset: jobs that wait for their rate, their window or the end of their canary's pause, by when
 --   closed_windows      set: jobs whose window has closed; a worker computes the next span
 
-local canary_limit, is_window_closed, first_watermark, raise_watermark, spend_rate, defer_waiting, hold_due, judge_guards,
+local canary_limit, defer_closed, first_watermark, raise_watermark, spend_rate, defer_waiting, hold_due, judge_guards,
   apply_later, end_canary, set_window
 do
 
-local GUARD_FIELDS = { 'rate', 'rate_have', 'rate_at', 'canary', 'canary_wait_ms', 'canary_held', 'canary_over', 'stop_if',
-  'sample', 'send_window', 'opens', 'closes', 'window_reason' }
+local GUARD_FIELDS = { 'rate', 'rate_have', 'rate_at', 'canary', 'canary_wait_ms', 'canary_held', 'canary_until',
+  'canary_over', 'stop_if', 'sample', 'send_window', 'opens', 'closes', 'window_reason' }
 
 -- The guards of a job, read once for each of its specs; nil for a job without guards. A job that is ending sends nothing.
 function read_guards(base, id, spec)
@@ -74,7 +75,8 @@ end
 local function defer(base, id, spec, due, reason)
   dequeue(base, spec)
   release_slot(base, id)
-  if due then write('ZADD', base .. 'later', int(due), id) end
+  -- A job behind its canary may be in the list for another reason: the earlier time counts.
+  if due then write('ZADD', base .. 'later', 'LT', int(due), id) end
   local job = base .. 'job:' .. id
   local state = redis.call('HGET', job, 'state')
   if state == 'waiting' or state == 'active' or (reason and state == 'retrying') then
@@ -83,23 +85,14 @@ local function defer(base, id, spec, due, reason)
   end
 end
 
--- Defers a job whose window is closed. Returns whether it is.
-local function defer_closed(base, id, spec, guards, now, wall)
-  local opens, is_unknown = closed_until(guards, wall)
+-- Defers a job whose window is closed. Part of a step. Returns whether it is.
+function defer_closed(base, id, spec, now)
+  local guards, wall = read_guards(base, id, spec), wall_ms()
+  local opens, is_unknown = nil, nil
+  if guards then opens, is_unknown = closed_until(guards, wall) end
   if not opens then return false end
   if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
-  in_step(base, id, defer, base, id, spec, now + opens - wall, not is_unknown and guards.window_reason or nil)
-  return true
-end
-
--- Whether a job's window is closed; it is queued again when the window opens. Part of a step.
-function is_window_closed(base, id, guards)
-  local opens, is_unknown = closed_until(guards, wall_ms())
-  if not opens then return false end
-  if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
-  if not redis.call('ZSCORE', base .. 'later', id) then
-    write('ZADD', base .. 'later', int(project_ms(base) + opens - wall_ms()), id)
-  end
+  defer(base, id, spec, now + opens - wall, not is_unknown and guards.window_reason or nil)
   return true
 end
 
@@ -108,7 +101,7 @@ end
 function defer_waiting(base, id, spec, now, is_active)
   local guards = read_guards(base, id, spec)
   if not guards then return false end
-  if defer_closed(base, id, spec, guards, now, wall_ms()) then return true end
+  if in_step(base, id, defer_closed, base, id, spec, now) then return true end
   local limit = canary_limit(guards, tonumber(spec.total))
   if guards.canary_held or (limit and not is_active and not guards.rate and tonumber(spec.next) >= limit
     and redis.call('LLEN', base .. 'orphans:' .. id) == 0) then
@@ -164,17 +157,12 @@ end
 
 -- Moves a due recipient of a job whose window is closed to held:<id>. Returns whether it did.
 function hold_due(base, set, member, due, id, spec, now)
-  local guards = read_guards(base, id, spec)
-  local opens, is_unknown = nil, nil
-  if guards then opens, is_unknown = closed_until(guards, wall_ms()) end
-  if not opens then return false end
-  if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
+  if not spec.guarded then return false end
+  -- Once for all recipients of a call.
+  if spec.is_closed == nil then spec.is_closed = in_step(base, id, defer_closed, base, id, spec, now) end
+  if not spec.is_closed then return false end
   write('ZADD', base .. 'held:' .. id, due, member)
   write('ZREM', base .. set, member)
-  if not redis.call('ZSCORE', base .. 'later', id) then
-    local reason = not is_unknown and guards.window_reason or nil
-    in_step(base, id, defer, base, id, spec, now + opens - wall_ms(), reason)
-  end
   return true
 end
 
@@ -254,7 +242,9 @@ function judge_guards(base, id, flush, letters, waiting)
   pause_by_guard(base, id, flush, 'canary_held', 'canary')
   guards.canary_held = '1'
   if guards.canary_wait_ms then
-    write('ZADD', base .. 'later', int(flush.now() + tonumber(guards.canary_wait_ms)), id)
+    local until_ms = int(flush.now() + tonumber(guards.canary_wait_ms))
+    write('HSET', base .. 'spec:' .. id, 'canary_until', until_ms)
+    write('ZADD', base .. 'later', until_ms, id)
   end
   return 'canary', 'canary'
 end
@@ -262,39 +252,48 @@ end
 -- Lets a job go on behind its canary. Part of a step.
 function end_canary(base, id, spec)
   if not spec.guarded then return end
-  write('HDEL', base .. 'spec:' .. id, 'canary_held', 'sample')
+  write('HDEL', base .. 'spec:' .. id, 'canary_held', 'canary_until', 'sample')
   write('HSET', base .. 'spec:' .. id, 'canary_over', '1')
   write('ZREM', base .. 'later', id)
   spec.guards = nil
 end
 
--- Queues jobs whose wait is over.
+-- Queues a job whose wait is over. Part of a step.
+local function end_wait(base, id, spec, guards, now)
+  local until_ms = guards.canary_held and tonumber(guards.canary_until)
+  local goes_on = until_ms and until_ms <= now
+  if goes_on then
+    end_canary(base, id, spec)
+    -- Decided in this step: what follows reads no older state.
+    spec.guards = guards
+    guards.canary_held, guards.canary_over = nil, '1'
+  elseif until_ms then
+    write('ZADD', base .. 'later', int(until_ms), id)
+  end
+  if spec.paused or spec.parked then return end
+  restore(base, id, spec, now)
+  if redis.call('ZSCORE', base .. 'sched', id) then return end
+  local job = base .. 'job:' .. id
+  local state, reason = unpack(redis.call('HMGET', job, 'state', 'reason'))
+  if goes_on or (state == 'waiting' and reason and reason == guards.window_reason) then
+    write('HSET', job, 'state', running_state(base, id, spec))
+    if reason then write('HDEL', job, 'reason') end
+  end
+end
+
+-- Queues the jobs whose wait is over.
 function apply_later(base, now)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'later', '-inf', int(now), 'LIMIT', 0, 100)) do
     local spec = load_spec(base, id)
     if not stuck_jobs[id] then in_step(base, id, function()
       write('ZREM', base .. 'later', id)
       local guards = spec and read_guards(base, id, spec)
-      if not guards then return end
-      local is_held = guards.canary_held
-      if is_held then
-        end_canary(base, id, spec)
-        -- Decided in this step: what follows reads the fields again.
-        spec.guards = guards
-        guards.canary_held, guards.canary_over = nil, '1'
-      end
-      if spec.paused or spec.parked then return end
-      restore(base, id, spec, now)
-      if redis.call('ZSCORE', base .. 'sched', id) then return end
-      local job = base .. 'job:' .. id
-      local state, reason = unpack(redis.call('HMGET', job, 'state', 'reason'))
-      if is_held or (state == 'waiting' and reason == guards.window_reason) then
-        write('HSET', job, 'state', running_state(base, id, spec))
-        if reason then write('HDEL', job, 'reason') end
-      end
+      if guards then end_wait(base, id, spec, guards, now) end
     end) end
   end
 end
+
+local RUNS = { waiting = true, active = true, retrying = true }
 
 -- set_window: stores the next span in which a job's send window is open. Returns 'ok', or 'gone' when the job is over.
 function set_window(base, args)
@@ -304,11 +303,10 @@ function set_window(base, args)
   if not spec or not spec.guarded then return 'gone' end
   redis.call('HSET', base .. 'spec:' .. id, 'opens', opens, 'closes', closes, 'window_reason', reason)
   local job, now, wall = base .. 'job:' .. id, project_ms(base)
-  if redis.call('ZSCORE', base .. 'later', id) then
-    redis.call('ZADD', base .. 'later', int(math.max(now, now + tonumber(opens) - wall)), id)
-    if tonumber(opens) > wall and redis.call('HGET', job, 'state') == 'waiting' then
-      redis.call('HSET', job, 'reason', reason)
-    end
+  if not redis.call('ZSCORE', base .. 'later', id) then return 'ok' end
+  redis.call('ZADD', base .. 'later', int(math.max(now, now + tonumber(opens) - wall)), id)
+  if tonumber(opens) > wall and RUNS[redis.call('HGET', job, 'state')] then
+    redis.call('HSET', job, 'state', 'waiting', 'reason', reason)
   end
   return 'ok'
 end

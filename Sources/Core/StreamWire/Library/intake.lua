@@ -115,6 +115,8 @@ local function shown_fields(job, args, first_pair, first_batch)
   local fields = {}
   for i = first_pair, first_batch - 2, 2 do
     local name, value = args[i], args[i + 1]
+    -- See JobSpec.campaignMark.
+    if name == 'kind' then value = string.gsub(value, '%+$', '') end
     if SHOWN[name] and value ~= 'token' then add_pair(fields, name, value) end
   end
   if job.not_before ~= '0' then add_pair(fields, 'not_before', job.not_before) end

@@ -79,6 +79,16 @@ import Testing
         #expect(rig.releases.map(\.batch) == ["j/0"])
     }
 
+    /// A send waits until every recipient that shares it is allowed: those behind the canary would never be.
+    @Test func equalRecipientsOnBothSidesOfTheCanaryAreSentApart() {
+        var rig = Self.rig()
+        var spec = Self.spec { $0.canary = "5" }
+        spec.total = 22
+        rig.hold(.named(["a"] + Self.tokens + ["a"], "j", watermark: 5), spec)
+        rig.send()
+        #expect(rig.requests.count == 5)
+    }
+
     @Test func firstAttemptsAreReportedOnce() throws {
         var rig = Self.rig()
         var claim = Claim.named(["a", "b", "c", "d", "bad token"], "j")

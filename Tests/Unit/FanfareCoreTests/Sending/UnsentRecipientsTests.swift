@@ -110,6 +110,17 @@ import Testing
         #expect(unsent.left == 0 && unsent.removeAll().isEmpty && next(&unsent).isEmpty)
     }
 
+    /// Those before the boundary go out when those behind it may not yet.
+    @Test func equalRecipientsShareNoSendAcrossTheBoundary() {
+        let names = ["a", "b", "a", "a", "b", "a"].enumerated().map {
+            ClaimedRecipient(index: $0.offset, value: $0.element)
+        }
+        let unsent = UnsentRecipients(names, confirmed: 3, boundary: 3)
+        #expect(unsent.aliases == [0: [2], 3: [5]])
+        #expect(UnsentRecipients(names, confirmed: 3, boundary: 6).aliases == [0: [2, 3, 5], 1: [4]])
+        #expect(UnsentRecipients(names, confirmed: 3, boundary: -5).aliases == [0: [2, 3, 5], 1: [4]])
+    }
+
     /// Redis may allow less than is requested: positions above the confirmed watermark stay until it has answered.
     @Test func positionsBelowTheConfirmedWatermarkAreRemoved() {
         var unsent = unsent(["a", "b", "c", "d"], confirmed: 1)
