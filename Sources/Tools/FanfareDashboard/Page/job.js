@@ -38,6 +38,19 @@ function waits(job) {
   return `${number(job.retrying)} ${job.retrying === 1 ? "waits" : "wait"} for a retry${next}`;
 }
 
+/** What holds the job back, and what stops it: rows for its facts. */
+export function guards({ rate, canary, canary_wait_ms: wait, stop_if: stop, send_window: hours }) {
+  const rows = [];
+  if (rate) rows.push(["Rate", `${number(rate)} first attempts a minute`]);
+  if (canary) {
+    const size = canary.endsWith("%") ? `the first ${canary}` : `the first ${number(Number(canary))} recipients`;
+    rows.push(["Canary", `${size}, ${wait ? `goes on after ${duration(wait / 1000)}` : "then it waits for a person"}`]);
+  }
+  if (stop) rows.push(["Pauses if", stop]);
+  if (hours) rows.push(["Sends only", hours]);
+  return rows;
+}
+
 /** What the job's state means now, and what a person may do about it. */
 export function explain(job, now) {
   // A reason names times as 2026-11-23T20:58:03.005Z.
@@ -50,7 +63,9 @@ export function explain(job, now) {
       return job.ahead > 0 ? `It waits for its turn: ${number(job.ahead)} fan-outs are before it.` : "It waits for a worker.";
     case "active": return why;
     case "retrying": return why ? `The first pass is over. The tail waits: ${why}` : "The first pass is over. The rest waits for its next attempts.";
-    case "paused": return `${why || "It is paused"}. Nothing is sent until it is resumed.`;
+    case "paused":
+      if (why === "canary") return `Its canary had its first attempts. ${job.guards?.canary_wait_ms ? "The rest goes out when the canary's time is over." : "The rest goes out when it is resumed."}`;
+      return `${why || "It is paused"}. Nothing is sent until it is resumed.`;
     case "parked": return `${why || "It is parked"}. Nothing is sent until a person replays or drops its entry among the dead jobs.`;
     case "rejected": return `${why || "It broke a rule"}. Nothing was sent. Correct the field and push the job again: among the dead jobs its entry can be edited and pushed.`;
     case "expired": return "Its time was over (expires_at) before each recipient was sent to. To reach the others, push a new job with another id.";
@@ -276,6 +291,8 @@ class JobPage {
     rows.push(["After an unanswered attempt", { at_least_once: "sent again (at least once)", at_most_once: "not sent again (at most once)", replace: "sent again, replaces the first on the device" }[job.delivery] ?? job.delivery]);
     rows.push(["Results kept", { all: "all", failures: "those that are not sent", none: "none" }[job.results_policy] ?? job.results_policy]);
     if (job.validate_only) rows.push(["Validate only", "FCM checks it and delivers nothing"]);
+    if (job.personal) rows.push(["Message", "one for each recipient"]);
+    rows.push(...guards(job.guards ?? {}));
     if (job.class) rows.push(["Class", job.class]);
     if (job.duplicates) rows.push(["Pushed again", `${number(job.duplicates)} times, not sent again`]);
     terms(this.facts, rows);
