@@ -21,12 +21,13 @@ enum JobSchema {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "A Fanfare job",
             "description": "The fields of one entry of the stream fanfare:{p}:jobs. Every value is a string; those of "
-                + "message, tokens and fids hold JSON, which contentSchema describes. Workers judge by more than a "
-                + "schema can say, such as sizes in bytes: what this accepts may still be rejected, with a reason.",
+                + "message, variants, tokens, fids and recipients hold JSON, which contentSchema describes. Workers "
+                + "check more than a schema can say, such as sizes in bytes: what this accepts may still be rejected, "
+                + "with a reason.",
             "type": "object",
             "properties": Dictionary(uniqueKeysWithValues: EntryField.allCases.map { ($0.rawValue, property($0)) }),
             "additionalProperties": false,
-            "dependentRequired": ["tracestate": ["traceparent"]],
+            "dependentRequired": ["tracestate": ["traceparent"], "canary_wait_ms": ["canary"]],
             "allOf": [
                 [
                     "if": isOneOf("format", [MessageFormat.legacy.rawValue]),
@@ -43,6 +44,15 @@ enum JobSchema {
     }
 
     private static var token: Schema { ["$ref": "#/$defs/token"] }
+
+    private static var recipient: Schema {
+        [
+            "type": "object",
+            "properties": ["token": token, "fid": token, "vars": ["type": "object"], "variant": ["type": "string"]],
+            "additionalProperties": false,
+            "oneOf": [["required": ["token"]], ["required": ["fid"]]],
+        ]
+    }
 
     /// Exhaustive: a new field of an entry does not build without its rule here.
     private static func property(_ field: EntryField) -> Schema {
@@ -64,10 +74,7 @@ enum JobSchema {
         case .id: return SchemaText.alphabet(SchemaText.tokenAlphabet, 1...RecipientRules.idLength)
         case .priority: return SchemaText.number(upTo: 9)
         case .notBefore: return SchemaText.number(upTo: GeneralFields.latestTime)
-        case .expiresAt:
-            var schema = SchemaText.number(upTo: GeneralFields.latestTime)
-            schema["not"] = ["pattern": "^0*$"]
-            return schema
+        case .expiresAt: return SchemaText.positiveNumber(upTo: GeneralFields.latestTime)
         case .validateOnly: return SchemaText.number(upTo: 1)
         case .results: return ["enum": ResultsPolicy.allCases.map(\.rawValue).filter { !$0.isEmpty }]
         case .delivery: return ["enum": DeliveryMode.allCases.map(\.rawValue)]
@@ -77,6 +84,29 @@ enum JobSchema {
             return ["type": "string", "maxLength": 256, "pattern": "^(?:00-\(ids)|\(later))$"]
         case .tracestate: return ["type": "string", "maxLength": TraceContextRules.stateLength]
         case .op: return ["enum": Operation.allCases.map(\.rawValue)]
+        case .recipients: return SchemaText.json(["type": "array", "minItems": 1, "items": recipient])
+        case .audienceFormat: return ["enum": AudienceFormat.allCases.map(\.rawValue)]
+        case .variants:
+            let most = PersonalMessageChecker.maximumVariants
+            let variant: Schema = ["type": "object"]
+            return SchemaText.json(["type": "object", "maxProperties": most, "additionalProperties": variant])
+        case .rate: return SchemaText.positiveNumber(upTo: JobRate.range.upperBound)
+        case .canary:
+            let count = SchemaText.digits(upTo: Canary.countRange.upperBound)
+            return ["type": "string", "pattern": "^(?:\(count)|\(SchemaText.share))$", "not": ["pattern": "^0*$"]]
+        case .canaryWait: return SchemaText.positiveNumber(upTo: Canary.waitRange.upperBound)
+        case .stopIf:
+            let measures = StopMeasure.allCases.map(\.rawValue).joined(separator: "|")
+            let condition = " *(?:\(measures)) *> *\(SchemaText.share) *"
+            let conditions = "^\(condition)(?:;\(condition))*$"
+            return ["type": "string", "maxLength": StopConditions.maximumLength, "pattern": conditions]
+        case .sendWindow:
+            let time = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+            let part = "[A-Za-z0-9_+-]+"
+            return [
+                "type": "string", "maxLength": 12 + SendWindow.maximumZoneLength,
+                "pattern": "^\(time)-(?:\(time)|24:00) \(part)(?:/\(part))*$",
+            ]
         case .groupName:
             return [
                 "type": "string", "minLength": 1, "maxLength": ManagementRules.groupNameLength,
@@ -86,14 +116,27 @@ enum JobSchema {
     }
 
     private static var send: Schema {
-        [
+        let json = isOneOf(EntryField.audienceFormat.rawValue, [AudienceFormat.json.rawValue])
+        let lists: [EntryField] = [.tokens, .fids, .recipients, .audience]
+        return [
             "required": ["message"],
-            "oneOf": EntryField.targets.map { ["required": [$0.rawValue]] },
+            "oneOf": EntryField.targets.map(given),
             "properties": ["group_name": ["not": Schema()]],
-            "if": ["required": ["audience_size"]],
-            "then": ["anyOf": [["required": ["topic"]], ["required": ["condition"]]]],
+            "allOf": [
+                only([.audienceSize], with: [given(.topic), given(.condition)]),
+                only([.audienceFormat], with: [given(.audience)]),
+                only([.variants], with: [given(.recipients), json]),
+                only(EntryField.listGuards, with: lists.map(given)),
+            ],
         ]
     }
+
+    /// Any of the fields only where one of the schemas holds.
+    private static func only(_ fields: [EntryField], with schemas: [Schema]) -> Schema {
+        ["if": ["anyOf": fields.map(given)], "then": ["anyOf": schemas]]
+    }
+
+    private static func given(_ field: EntryField) -> Schema { ["required": [field.rawValue]] }
 
     private static func management(_ operation: FanfareModel.Operation) -> Schema {
         let own = ManagementRules.ownFields(operation).map(\.rawValue)

@@ -2,6 +2,7 @@ import FanfareJSON
 import Foundation
 
 @testable import FanfareCore
+@testable import FanfareTemplate
 
 /// The rules of a message, which are tables, as JSON Schema. Each kind of object is a definition of its own, which both
 /// spellings of a field refer to.
@@ -11,13 +12,16 @@ struct MessageSchemaText {
 
     private mutating func schema(_ rule: FieldRule, _ name: String) -> Schema {
         switch rule {
-        case .text(let rule): return SchemaText.schema(rule)
+        case .text(.any): return SchemaText.schema(.any)
+        case .text(.arrayText): return SchemaText.schema(.arrayText)
+        case .text(let rule): return Self.placeholder(or: SchemaText.schema(rule), name)
         case .boolean: return ["type": "boolean"]
         case .integer(let range):
             return ["type": "integer", "minimum": range.lowerBound, "maximum": range.upperBound]
         case .fraction: return ["type": "number", "minimum": 0, "maximum": 1]
         case .choice(let names, let anyCase):
-            return ["type": "string", "enum": anyCase ? names + names.map { $0.lowercased() } : names]
+            let known = anyCase ? names + names.map { $0.lowercased() } : names
+            return Self.placeholder(or: ["type": "string", "enum": known], name)
         case .array(let rule): return ["type": "array", "items": schema(rule, name)]
         case .texts(let rule): return define(name, Self.texts(rule))
         case .object(let object): return define(name, schema(object, name))
@@ -32,6 +36,15 @@ struct MessageSchemaText {
         case .onlyOverXMPP(let rule), .notOverXMPP(let rule), .notAsText(let rule): return schema(rule, name)
         case .refused: return ["not": Schema()]
         }
+    }
+
+    /// In a personal job, a text with a placeholder has any format. The schema does not know which jobs are personal.
+    ///
+    /// - Parameter name: of the field, such as `message.android.notification.color`.
+    private static func placeholder(or schema: Schema, _ name: String) -> Schema {
+        let keys = name.split(separator: ".").dropFirst().map(String.init)
+        guard PlaceholderPaths.allow(keys) else { return schema }
+        return ["type": "string", "anyOf": [schema, ["pattern": #"\{\{"#]]]
     }
 
     private mutating func define(_ name: String, _ schema: Schema) -> Schema {

@@ -37,6 +37,13 @@ enum SchemaText {
 
     static func number(upTo most: Int64) -> Schema { ["type": "string", "pattern": "^\(digits(upTo: most))$"] }
 
+    static func positiveNumber(upTo most: Int64) -> Schema {
+        number(upTo: most).merging(["not": ["pattern": "^0*$"]]) { $1 }
+    }
+
+    /// A share of 0.1% to 99.9%, as a pattern without anchors.
+    static let share = #"(?:0\.[1-9]|[1-9][0-9]?(?:\.[0-9])?)%"#
+
     static func url(_ scheme: String) -> String {
         let anyCase = scheme.map { "[\($0.uppercased())\($0)]" }.joined()
         return anyCase + "\(scheme == "http" ? "[Ss]?" : "")://[^/?#:@ \(control)][^ \(control)]*"

@@ -39,6 +39,25 @@ function onFeedback(fields) {
   console.log(`feedback ${fields.action} ${fields.token ?? fields.fid}`);
 }
 
+/** Reads results and feedback until the job is over. Returns whether all of it was sent. */
+async function follow(id) {
+  for (;;) {
+    const job = await redis.hGetAll(`${base}:job:${id}`); // empty until a worker has taken the job
+    await read(`${base}:results`, onResults);
+    await read(`${base}:feedback`, onFeedback);
+    if (job.state === 'rejected') {
+      console.error(`${id} is rejected: ${job.reason}`);
+      return false;
+    }
+    if (['done', 'cancelled', 'expired'].includes(job.state)) {
+      const counts = `${job.sent} sent, ${job.failed} failed, ${job.unknown} unknown of ${job.total}`;
+      console.log(`${id} is ${job.state}: ${counts}`);
+      return job.sent === job.total;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
 async function main() {
   await redis.connect();
   // Created before the first push and at the end of each stream ($), so that this group reads every result of its own
@@ -54,23 +73,18 @@ async function main() {
   await redis.xAdd(`${base}:jobs`, '*', {
     id: jobID, tokens: JSON.stringify(tokens), message: JSON.stringify(message),
   });
-  console.log(`pushed ${jobID}`);
 
-  for (;;) {
-    const job = await redis.hGetAll(`${base}:job:${jobID}`); // empty until a worker has taken the job
-    await read(`${base}:results`, onResults);
-    await read(`${base}:feedback`, onFeedback);
-    if (job.state === 'rejected') {
-      console.error(`${jobID} is rejected: ${job.reason}`);
-      return 1;
-    }
-    if (['done', 'cancelled', 'expired'].includes(job.state)) {
-      const counts = `${job.sent} sent, ${job.failed} failed, ${job.unknown} unknown of ${job.total}`;
-      console.log(`${jobID} is ${job.state}: ${counts}`);
-      return job.sent === job.total ? 0 : 1;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  // A personal job: each recipient has a value for the placeholder.
+  const personal = `${jobID}-personal`;
+  const people = tokens.map((token) => ({ token, vars: { name: 'Ana' } }));
+  const text = { notification: { title: 'Hello {{name|there}}', body: 'World' } };
+  await redis.xAdd(`${base}:jobs`, '*', {
+    id: personal, recipients: JSON.stringify(people), message: JSON.stringify(text),
+  });
+  console.log(`pushed ${jobID} and ${personal}`);
+
+  const isSent = [await follow(jobID), await follow(personal)];
+  return isSent.includes(false) ? 1 : 0;
 }
 
 main().then(

@@ -82,6 +82,26 @@ func onFeedback(fields map[string]string) {
 	fmt.Println("feedback", fields["action"], fields["token"]+fields["fid"])
 }
 
+// follow reads results and feedback until the job is over, and returns whether all of it was sent.
+func follow(base, id string) bool {
+	for {
+		job, err := redis.StringMap(conn.Do("HGETALL", base+":job:"+id)) // empty until a worker has taken the job
+		must(job, err)
+		read(base+":results", onResults)
+		read(base+":feedback", onFeedback)
+		switch job["state"] {
+		case "rejected":
+			log.Printf("%s is rejected: %s", id, job["reason"])
+			return false
+		case "done", "cancelled", "expired":
+			fmt.Printf("%s is %s: %s sent, %s failed, %s unknown of %s\n",
+				id, job["state"], job["sent"], job["failed"], job["unknown"], job["total"])
+			return job["sent"] == job["total"]
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
 func main() {
 	project, id, recipients := os.Args[1], os.Args[2], os.Args[3:]
 	base := "fanfare:{" + project + "}"
@@ -108,24 +128,23 @@ func main() {
 	tokens, _ := json.Marshal(recipients)
 	message := `{"notification":{"title":"Hello","body":"World"}}`
 	must(conn.Do("XADD", base+":jobs", "*", "id", id, "tokens", tokens, "message", message))
-	fmt.Println("pushed", id)
 
-	for {
-		job, err := redis.StringMap(conn.Do("HGETALL", base+":job:"+id)) // empty until a worker has taken the job
-		must(job, err)
-		read(base+":results", onResults)
-		read(base+":feedback", onFeedback)
-		switch job["state"] {
-		case "rejected":
-			log.Fatalf("%s is rejected: %s", id, job["reason"])
-		case "done", "cancelled", "expired":
-			fmt.Printf("%s is %s: %s sent, %s failed, %s unknown of %s\n",
-				id, job["state"], job["sent"], job["failed"], job["unknown"], job["total"])
-			if job["sent"] != job["total"] {
-				os.Exit(1)
-			}
-			return
-		}
-		time.Sleep(200 * time.Millisecond)
+	// A personal job: each recipient has a value for the placeholder.
+	type person struct {
+		Token string            `json:"token"`
+		Vars  map[string]string `json:"vars"`
+	}
+	people := []person{}
+	for _, token := range recipients {
+		people = append(people, person{token, map[string]string{"name": "Ana"}})
+	}
+	personal, list := id+"-personal", must(json.Marshal(people))
+	message = `{"notification":{"title":"Hello {{name|there}}","body":"World"}}`
+	must(conn.Do("XADD", base+":jobs", "*", "id", personal, "recipients", list, "message", message))
+	fmt.Println("pushed", id, "and", personal)
+
+	isSent, isPersonalSent := follow(base, id), follow(base, personal)
+	if !isSent || !isPersonalSent {
+		os.Exit(1)
 	}
 }

@@ -35,6 +35,25 @@ function onFeedback(array $fields): void
     echo "feedback {$fields['action']} ", $fields['token'] ?? $fields['fid'], "\n";
 }
 
+// Reads results and feedback until the job is over. Returns whether all of it was sent.
+function follow(string $base, string $id): bool
+{
+    global $redis;
+    do {
+        usleep(200_000);
+        $job = $redis->hGetAll("$base:job:$id"); // empty until a worker has taken the job
+        $state = $job['state'] ?? '';
+        read("$base:results", 'onResults');
+        read("$base:feedback", 'onFeedback');
+    } while (!in_array($state, ['done', 'cancelled', 'expired', 'rejected']));
+    if ($state === 'rejected') {
+        fwrite(STDERR, "$id is rejected: {$job['reason']}\n");
+        return false;
+    }
+    echo "$id is $state: {$job['sent']} sent, {$job['failed']} failed, {$job['unknown']} unknown of {$job['total']}\n";
+    return $job['sent'] === $job['total'];
+}
+
 try {
     $url = parse_url(getenv('REDIS_URL') ?: 'redis://127.0.0.1:6379/0');
     $redis->connect($url['host'], $url['port'] ?? 6379);
@@ -47,22 +66,18 @@ try {
     // The id makes the push idempotent: repeated within 24 hours, it sends nothing.
     $message = ['notification' => ['title' => 'Hello', 'body' => 'World']];
     $redis->xAdd("$base:jobs", '*', ['id' => $id, 'tokens' => json_encode($tokens), 'message' => json_encode($message)]);
-    echo "pushed $id\n";
 
-    do {
-        usleep(200_000);
-        $job = $redis->hGetAll("$base:job:$id"); // empty until a worker has taken the job
-        $state = $job['state'] ?? '';
-        read("$base:results", 'onResults');
-        read("$base:feedback", 'onFeedback');
-    } while (!in_array($state, ['done', 'cancelled', 'expired', 'rejected']));
+    // A personal job: each recipient has a value for the placeholder.
+    $personal = "$id-personal";
+    $people = array_map(fn ($token) => ['token' => $token, 'vars' => ['name' => 'Ana']], $tokens);
+    $message = ['notification' => ['title' => 'Hello {{name|there}}', 'body' => 'World']];
+    $fields = ['id' => $personal, 'recipients' => json_encode($people), 'message' => json_encode($message)];
+    $redis->xAdd("$base:jobs", '*', $fields);
+    echo "pushed $id and $personal\n";
+
+    $isSent = array_map(fn ($job) => follow($base, $job), [$id, $personal]);
 } catch (RedisException $error) {
     fwrite(STDERR, "Redis cannot be reached: {$error->getMessage()}\n");
     exit(69);
 }
-if ($state === 'rejected') {
-    fwrite(STDERR, "$id is rejected: {$job['reason']}\n");
-    exit(1);
-}
-echo "$id is $state: {$job['sent']} sent, {$job['failed']} failed, {$job['unknown']} unknown of {$job['total']}\n";
-exit($job['sent'] === $job['total'] ? 0 : 1);
+exit(in_array(false, $isSent) ? 1 : 0);

@@ -39,6 +39,23 @@ def on_feedback(fields):
     print(f"feedback {fields['action']} {fields.get('token') or fields.get('fid')}")
 
 
+def follow(job_id):
+    """Reads results and feedback until the job is over. Returns whether all of it was sent."""
+    while True:
+        job = r.hgetall(f"{base}:job:{job_id}")  # empty until a worker has taken the job
+        read(f"{base}:results", on_results)
+        read(f"{base}:feedback", on_feedback)
+        if job.get("state") == "rejected":
+            print(f"{job_id} is rejected: {job['reason']}", file=sys.stderr)
+            return False
+        if job.get("state") in ("done", "cancelled", "expired"):
+            break
+        time.sleep(0.2)
+    counts = f"{job['sent']} sent, {job['failed']} failed, {job['unknown']} unknown of {job['total']}"
+    print(f"{job_id} is {job['state']}: {counts}")
+    return job["sent"] == job["total"]
+
+
 def main():
     # Created before the first push and at the end of each stream ($), so that this group reads every result of its own
     # jobs and none that is older. It stays until XGROUP DESTROY.
@@ -52,21 +69,15 @@ def main():
     # The id makes the push idempotent: repeated within 24 hours, it sends nothing.
     message = {"notification": {"title": "Hello", "body": "World"}}
     r.xadd(f"{base}:jobs", {"id": job_id, "tokens": json.dumps(tokens), "message": json.dumps(message)})
-    print(f"pushed {job_id}")
 
-    while True:
-        job = r.hgetall(f"{base}:job:{job_id}")  # empty until a worker has taken the job
-        read(f"{base}:results", on_results)
-        read(f"{base}:feedback", on_feedback)
-        if job.get("state") == "rejected":
-            print(f"{job_id} is rejected: {job['reason']}", file=sys.stderr)
-            return 1
-        if job.get("state") in ("done", "cancelled", "expired"):
-            break
-        time.sleep(0.2)
-    counts = f"{job['sent']} sent, {job['failed']} failed, {job['unknown']} unknown of {job['total']}"
-    print(f"{job_id} is {job['state']}: {counts}")
-    return 0 if job["sent"] == job["total"] else 1
+    # A personal job: each recipient has a value for the placeholder.
+    personal = f"{job_id}-personal"
+    people = [{"token": token, "vars": {"name": "Ana"}} for token in tokens]
+    message = {"notification": {"title": "Hello {{name|there}}", "body": "World"}}
+    r.xadd(f"{base}:jobs", {"id": personal, "recipients": json.dumps(people), "message": json.dumps(message)})
+    print(f"pushed {job_id} and {personal}")
+
+    return 0 if all([follow(job_id), follow(personal)]) else 1
 
 
 try:

@@ -32,6 +32,20 @@ def on_feedback(fields)
   puts "feedback #{fields['action']} #{fields['token'] || fields['fid']}"
 end
 
+# Reads results and feedback until the job is over. Returns whether all of it was sent.
+def follow(base, id)
+  job = {}
+  until %w[done cancelled expired rejected].include?(job['state'])
+    sleep 0.2
+    job = REDIS.hgetall("#{base}:job:#{id}") # empty until a worker has taken the job
+    read("#{base}:results") { |fields| on_results(fields) }
+    read("#{base}:feedback") { |fields| on_feedback(fields) }
+  end
+  abort "#{id} is rejected: #{job['reason']}" if job['state'] == 'rejected'
+  puts "#{id} is #{job['state']}: #{job['sent']} sent, #{job['failed']} failed, #{job['unknown']} unknown of #{job['total']}"
+  job['sent'] == job['total']
+end
+
 begin
   # Created before the first push and at the end of each stream ($), so that this group reads every result of its own
   # jobs and none that is older. It stays until XGROUP DESTROY.
@@ -44,19 +58,16 @@ begin
   # The id makes the push idempotent: repeated within 24 hours, it sends nothing.
   message = { notification: { title: 'Hello', body: 'World' } }
   REDIS.xadd("#{base}:jobs", { id: id, tokens: tokens.to_json, message: message.to_json })
-  puts "pushed #{id}"
 
-  job = {}
-  until %w[done cancelled expired rejected].include?(job['state'])
-    sleep 0.2
-    job = REDIS.hgetall("#{base}:job:#{id}") # empty until a worker has taken the job
-    read("#{base}:results") { |fields| on_results(fields) }
-    read("#{base}:feedback") { |fields| on_feedback(fields) }
-  end
+  # A personal job: each recipient has a value for the placeholder.
+  personal = "#{id}-personal"
+  people = tokens.map { |token| { token: token, vars: { name: 'Ana' } } }
+  message = { notification: { title: 'Hello {{name|there}}', body: 'World' } }
+  REDIS.xadd("#{base}:jobs", { id: personal, recipients: people.to_json, message: message.to_json })
+  puts "pushed #{id} and #{personal}"
+
+  exit [id, personal].map { |job| follow(base, job) }.all?
 rescue Redis::BaseConnectionError => e
   warn "Redis cannot be reached: #{e.message}"
   exit 69
 end
-abort "#{id} is rejected: #{job['reason']}" if job['state'] == 'rejected'
-puts "#{id} is #{job['state']}: #{job['sent']} sent, #{job['failed']} failed, #{job['unknown']} unknown of #{job['total']}"
-exit job['sent'] == job['total']

@@ -19,6 +19,27 @@ drain() {
     done
 }
 
+# Waits until a job is over and prints results and feedback. The status is 1 afterwards unless all of it was sent.
+status=0
+follow() {
+    local -A job=()
+    until [[ ${job[state]-} =~ ^(done|cancelled|expired|rejected)$ ]]; do
+        sleep 0.2
+        fields=$(redis HGETALL "$base:job:$1") # empty until a worker has taken the job
+        while read -r field && read -r value; do job[$field]=$value; done <<<"$fields"
+    done
+    drain "$base:results"
+    drain "$base:feedback"
+    if [ "${job[state]}" = rejected ]; then
+        echo "$1 is rejected: ${job[reason]}" >&2
+        status=1
+        return
+    fi
+    # `sent`: FCM accepted the message. It does not mean that a device showed it.
+    echo "$1 is ${job[state]}: ${job[sent]} sent, ${job[failed]} failed, ${job[unknown]} unknown of ${job[total]}"
+    [ "${job[sent]}" = "${job[total]}" ] || status=1
+}
+
 # Created before the first push and at the end of each stream ($), so that this group reads every result of its own
 # jobs and none that is older. It stays until `XGROUP DESTROY`.
 for stream in results feedback; do
@@ -32,20 +53,12 @@ done
 tokens=$(printf '"%s",' "$@")
 redis XADD "$base:jobs" '*' id "$id" tokens "[${tokens%,}]" \
     message '{"notification":{"title":"Hello","body":"World"}}' >/dev/null
-echo "pushed $id"
+# A personal job: each recipient has a value for the placeholder.
+people=$(printf '{"token":"%s","vars":{"name":"Ana"}},' "$@")
+redis XADD "$base:jobs" '*' id "$id-personal" recipients "[${people%,}]" \
+    message '{"notification":{"title":"Hello {{name|there}}","body":"World"}}' >/dev/null
+echo "pushed $id and $id-personal"
 
-declare -A job
-until [[ ${job[state]-} =~ ^(done|cancelled|expired|rejected)$ ]]; do
-    sleep 0.2
-    fields=$(redis HGETALL "$base:job:$id") # empty until a worker has taken the job
-    while read -r field && read -r value; do job[$field]=$value; done <<<"$fields"
-done
-drain "$base:results"
-drain "$base:feedback"
-if [ "${job[state]}" = rejected ]; then
-    echo "$id is rejected: ${job[reason]}" >&2
-    exit 1
-fi
-# `sent` is what FCM accepted; nobody has seen it yet.
-echo "$id is ${job[state]}: ${job[sent]} sent, ${job[failed]} failed, ${job[unknown]} unknown of ${job[total]}"
-[ "${job[sent]}" = "${job[total]}" ]
+follow "$id"
+follow "$id-personal"
+exit "$status"
