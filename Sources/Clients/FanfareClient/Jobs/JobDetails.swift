@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import StreamWire
 
 /// Everything that is kept about one job.

@@ -61,6 +61,11 @@ extension SendMachine {
             guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
                 continue
             }
+            if let closesMs = batches[slot].closesMs, now.wallMs >= closesMs {
+                // Its job's send window has closed: what is unsent goes back until the window opens.
+                stop(slot)
+                continue
+            }
             let hasRoom = sendBatch(slot, &room)
             recount(slot)
             if unsentCount(slot) == 0 {
@@ -83,11 +88,6 @@ extension SendMachine {
             return true
         }
         guard let adapter = job.adapter else { preconditionFailure("a job without an adapter is untranslatable") }
-        if let closesMs = batches[slot].closesMs, now.wallMs >= closesMs {
-            // Its job's send window has closed: what is unsent goes back until the window opens.
-            stop(slot)
-            return true
-        }
         let most = adapter.most(job.spec.kind)
         // The watermark has to cover all recipients of a request.
         let window = max(settings.window, most)

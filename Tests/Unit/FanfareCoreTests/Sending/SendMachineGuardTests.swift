@@ -126,6 +126,22 @@ import Testing
         #expect(rig.logs.contains { $0.contains("stop_if") })
     }
 
+    /// Nothing is in flight, and no recipient below the watermark is left: the batch is gone at once.
+    @Test func closedWindowReleasesAQuietBatch() throws {
+        var rig = Self.rig()
+        let closes = rig.now.wallMs + 1_000
+        let claim = Claim.named(Self.tokens, "j", watermark: 2) { $0.closesMs = closes }
+        rig.hold(claim, Self.spec { $0.sendWindow = "09:00-10:00 Etc/UTC" })
+        rig.send()
+        rig.confirm(try #require(ask(rig)), Self.reply(2, waitMs: 60_000))
+        rig.answer(.sent())
+        rig.answer(.sent())
+        rig.confirmAll()
+        rig.advance(milliseconds: 1_000)
+        rig.send()
+        #expect(rig.releases.map(\.batch) == ["j/0"] && rig.machine.isEmpty)
+    }
+
     @Test func closedWindowGivesTheRestBack() {
         var rig = Self.rig()
         let closes = rig.now.wallMs + 1_000
