@@ -1,5 +1,8 @@
 -- The private copy of a SET audience, which fixes its order.
 
+local copy
+do
+
 local COPY_RESTARTS = 5
 
 -- Lets workers claim a job whose audience is copied completely. Part of a step.
@@ -16,7 +19,7 @@ end
 -- copy: one step of copying a SET audience to a private list. `run_id`: the server's; with another one the copy starts
 -- over, because a cursor belongs to one run.
 -- Returns 'complete', 'gone', 'parked', or 'more' and the number `copied` so far.
-local function copy(base, args)
+function copy(base, args)
   local id, run_id, step_size = unpack(args, 1, 3)
   local spec, list, now = base .. 'spec:' .. id, base .. 'copy:' .. id, project_ms(base)
   local audience, total, cursor, run, restarts, counted = unpack(redis.call('HMGET', spec, 'audience', 'total',
@@ -52,4 +55,6 @@ local function copy(base, args)
   end
   in_step(base, id, finish_copy, base, id, load_spec(base, id), now)
   return 'complete'
+end
+
 end

@@ -1,7 +1,10 @@
 -- Leases: a worker lives as long as its counter grows.
 
+local register, renew, declare_dead, deregister
+do
+
 -- register: announces a worker. Returns 'ok', and `news_cursor`: earlier news does not concern the worker.
-local function register(base, args)
+function register(base, args)
   local worker = unpack(args, 1, 1)
   redis.call('HINCRBY', base .. 'leases', worker, 1)
   return { 'outcome', 'ok', 'news_cursor', redis.call('HGET', base .. 'ctl', 'said') or '0' }
@@ -9,7 +12,7 @@ end
 
 -- renew: keeps a worker's lease. `about`: its report of itself; may be left out. Returns 'fenced' if the worker was
 -- declared dead, or 'ok' and `counters`, each worker with its counter.
-local function renew(base, args)
+function renew(base, args)
   local worker, about = unpack(args, 1, 2)
   local leases = base .. 'leases'
   if redis.call('HEXISTS', leases, worker) == 0 then return 'fenced' end
@@ -80,15 +83,17 @@ local function free_worker(base, worker, is_dead, now)
 end
 
 -- declare_dead: frees the batches of a worker whose `counter` stood still. Returns their number; -1 when it has moved.
-local function declare_dead(base, args)
+function declare_dead(base, args)
   local worker, counter = unpack(args, 1, 2)
   if redis.call('HGET', base .. 'leases', worker) ~= counter then return -1 end
   return free_worker(base, worker, true, project_ms(base))
 end
 
 -- deregister: a worker with nothing in flight gives everything back and ends. Returns the number of batches given back.
-local function deregister(base, args)
+function deregister(base, args)
   local worker = unpack(args, 1, 1)
   if redis.call('HEXISTS', base .. 'leases', worker) == 0 then return 0 end
   return free_worker(base, worker, false, project_ms(base))
+end
+
 end

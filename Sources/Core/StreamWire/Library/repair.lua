@@ -2,6 +2,9 @@
 -- left them. `cursor`: '0' at first; `most`: jobs to check. Returns 'ok', the next `cursor`, and `jobs`: each job and
 -- its number of recipients that were not counted.
 
+local repair
+do
+
 -- Ends a job by its counters; recipients that were not counted become unknown. Part of a step. Returns their number.
 local function end_uncounted(base, id, total, left)
   local missing = total
@@ -15,7 +18,7 @@ local function end_uncounted(base, id, total, left)
   return missing
 end
 
-local function repair(base, args)
+function repair(base, args)
   local cursor, most = unpack(args, 1, 2)
   local next_cursor, ids = unpack(redis.call('SSCAN', base .. 'jobs_open', cursor, 'COUNT', most))
   local jobs = {}
@@ -31,4 +34,6 @@ local function repair(base, args)
     end
   end
   return { 'outcome', 'ok', 'cursor', next_cursor, 'jobs', jobs }
+end
+
 end
