@@ -461,7 +461,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StreamWireTests",
-            dependencies: ["EventLoop", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
+            dependencies: ["EventLoop", "FanfareCore", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
             path: "Tests/Unit/StreamWireTests",
             swiftSettings: strict
         ),

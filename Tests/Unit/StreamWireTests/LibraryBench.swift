@@ -173,14 +173,19 @@ extension ResultBuffer {
 
 /// - Parameter nowMs: Unix milliseconds at which the functions' time of the day stands still; nil for Redis' own `TIME`.
 func withBench(nowMs: Int64? = nil, _ body: (LibraryBench) async throws -> Void) async throws {
+    var library = String(decoding: FunctionLibrary.source, as: UTF8.self)
+    if let nowMs { library = LibraryBench.stoppingTheClock(at: nowMs, in: library) }
+    try await withBench(library: library, body)
+}
+
+/// - Parameter library: the text that Redis loads.
+func withBench(library: String, _ body: (LibraryBench) async throws -> Void) async throws {
     let server = try RedisServer()
     let client = try await RedisClient.connect(server.endpoint)
     defer {
         client.close()
         server.stop()
     }
-    var library = String(decoding: FunctionLibrary.source, as: UTF8.self)
-    if let nowMs { library = LibraryBench.stoppingTheClock(at: nowMs, in: library) }
     _ = try await client.send(RedisCommand("FUNCTION", "LOAD", "REPLACE", library))
     _ = try await client.send(JobStream.createGroup(LibraryBench.keys))
     let bench = LibraryBench(server: server, client: client)

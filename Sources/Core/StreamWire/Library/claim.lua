@@ -9,8 +9,7 @@ function unblock(base)
     local job = base .. 'job:' .. id
     local spec = load_spec(base, id)
     if spec and not spec.paused and redis.call('HGET', job, 'state') == 'paused' then
-      write('HSET', job, 'state', running_state(base, id, spec))
-      write('HDEL', job, 'reason')
+      write_free_state(base, id, spec)
     end
   end
   write('DEL', base .. 'blocked')

@@ -85,7 +85,7 @@ function pause(base, args)
   return ok_reply('paused')
 end
 
--- Lets a paused or parked job go on. Part of a step. `known`: see restore. Returns its state.
+-- Lets a paused or parked job go on, or wait behind a canary that ended meanwhile. Part of a step. `known`: see restore. Returns its state.
 local function continue_job(base, id, spec, known)
   local key = base .. 'spec:' .. id
   write('HDEL', key, 'paused', 'parked', 'sample')
@@ -96,14 +96,16 @@ local function continue_job(base, id, spec, known)
     write('SADD', base .. 'copying', id)
     known.copying = true
   end
+  local guards = read_guards(base, id, spec)
+  if guards and guards.canary_held == '2' then
+    write('HSET', key, 'canary_held', '1')
+    guards.canary_held = '1'
+  end
   restore(base, id, spec, project_ms(base), known)
-  local state = running_state(base, id, spec)
-  write('HSET', base .. 'job:' .. id, 'state', state)
-  write('HDEL', base .. 'job:' .. id, 'reason')
-  return state
+  return write_free_state(base, id, spec)
 end
 
--- resume: a paused job goes on where it was.
+-- resume: a paused job goes on where it was; one that waits behind its canary goes on behind it.
 function resume(base, args)
   local id = unpack(args, 1, 1)
   local spec, state = find_job(base, id)
@@ -114,11 +116,7 @@ function resume(base, args)
   if not spec.paused and not is_held then return ok_reply(state) end
   return ok_reply((in_step(base, id, function()
     add_audit(base, 'resume', id, args, 2)
-    if is_held then
-      end_canary(base, id, spec)
-      spec.guards = guards
-      guards.canary_held, guards.canary_over = nil, '1'
-    end
+    if is_held == '1' then end_canary(base, id, spec) end
     return continue_job(base, id, spec, {})
   end)))
 end

@@ -3,7 +3,8 @@
 --
 -- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
 --   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
---   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries go on
+--   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries go on. 2: that
+--                       came while the job was paused or parked; it is 1 once the job goes on
 --   canary_until        when it goes on by itself (the project's time), if the job has canary_wait_ms
 --   canary_over         1: the job goes on behind its canary
 --   sample              a letter for each of the last 1,000 first attempts; see FirstAttempt.swift
@@ -12,7 +13,7 @@
 --   later               zset: jobs that wait for their rate, their window or the end of their canary's pause, by when
 --   closed_windows      set: jobs whose window has closed; a worker computes the next span
 
-local canary_limit, defer_closed, first_watermark, raise_watermark, spend_rate, defer_waiting, hold_due, judge_guards,
+local defer_closed, first_watermark, raise_watermark, spend_rate, defer_waiting, hold_due, judge_guards,
   apply_later, end_canary, set_window
 do
 
@@ -27,7 +28,7 @@ function read_guards(base, id, spec)
 end
 
 -- The number of recipients in the canary; nil when the job has none, or goes on behind it.
-function canary_limit(guards, total)
+local function canary_limit(guards, total)
   if not guards.canary or guards.canary_over then return nil end
   local count, sign = string.match(guards.canary, '^([%d.]+)(%%?)$')
   count = tonumber(count)
@@ -190,9 +191,8 @@ local function broken_condition(conditions, sample)
   return nil
 end
 
--- Pauses a job. Part of the step of a flush. `field`: of the spec, `paused` or `canary_held`.
-local function pause_by_guard(base, id, flush, field, reason)
-  write('HSET', base .. 'spec:' .. id, field, '1')
+-- Shows that a job is paused, and stops its batches. Part of the step of a flush.
+local function pause_by_guard(base, id, flush, reason)
   write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
   flush.job.state, flush.job.reason = 'paused', reason
   release_block(base, id)
@@ -213,6 +213,38 @@ local function is_canary_tried(base, id, flush, limit, waiting)
   return done + waiting >= limit
 end
 
+-- Holds a job behind its canary. Part of the step of a flush.
+local function hold_canary(base, id, flush, guards)
+  local is_stopped = flush.spec.paused or flush.spec.parked
+  guards.canary_held = is_stopped and '2' or '1'
+  if not is_stopped then pause_by_guard(base, id, flush, 'canary') end
+  write('HSET', base .. 'spec:' .. id, 'canary_held', guards.canary_held)
+  if guards.canary_wait_ms then
+    local due = int(flush.now() + tonumber(guards.canary_wait_ms))
+    write('HSET', base .. 'spec:' .. id, 'canary_until', due)
+    write('ZADD', base .. 'later', 'LT', due, id)
+  end
+  return not is_stopped
+end
+
+-- Stops a job by its stop_if. Part of the step of a flush. `has_tried`: its canary has ended, too: the job goes on behind
+-- it once it is resumed. Returns whether the job was not paused before.
+local function stop_job(base, id, flush, guards, reason, has_tried)
+  local spec, was_paused = flush.spec, flush.spec.paused
+  if has_tried then
+    write('HSET', base .. 'spec:' .. id, 'canary_over', '1')
+    guards.canary_over = '1'
+  end
+  if was_paused then
+    write('HSET', base .. 'job:' .. id, 'reason', reason)
+    return false
+  end
+  write('HSET', base .. 'spec:' .. id, 'paused', '1')
+  pause_by_guard(base, id, flush, reason)
+  spec.paused = '1'
+  return true
+end
+
 -- Adds the first attempts of a flush to the sample, and pauses the job when a condition holds or the canary has ended.
 -- Part of the flush's step. `letters`: of the flush; `waiting`: recipients of the job that wait and were sent to.
 -- Returns the guard that paused the job, and the reason; nil for none.
@@ -224,38 +256,31 @@ function judge_guards(base, id, flush, letters, waiting)
     sample = string.sub(sample .. letters, -1000)
     write('HSET', base .. 'spec:' .. id, 'sample', sample)
   end
-  if spec.paused or spec.parked or guards.canary_held then return nil end
+  if guards.canary_held then return nil end
   local limit = canary_limit(guards, tonumber(spec.total))
   local has_tried = limit and is_canary_tried(base, id, flush, limit, waiting)
+  -- Of a job that does not run only the end of its canary matters: nothing reports it later.
+  if (spec.paused or spec.parked) and not has_tried then return nil end
   local reason
-  if guards.stop_if and sample ~= '' and (#sample >= 1000 or has_tried) then
+  if guards.stop_if and not spec.parked and sample ~= '' and (#sample >= 1000 or has_tried) then
     reason = broken_condition(guards.stop_if, sample)
   end
   if reason then
-    -- The job goes on behind its canary once it is resumed.
-    if has_tried then write('HSET', base .. 'spec:' .. id, 'canary_over', '1') end
-    pause_by_guard(base, id, flush, 'paused', reason)
-    spec.paused = '1'
-    return 'stop_if', reason
+    if stop_job(base, id, flush, guards, reason, has_tried) then return 'stop_if', reason end
+  elseif has_tried then
+    if hold_canary(base, id, flush, guards) then return 'canary', 'canary' end
   end
-  if not has_tried then return nil end
-  pause_by_guard(base, id, flush, 'canary_held', 'canary')
-  guards.canary_held = '1'
-  if guards.canary_wait_ms then
-    local until_ms = int(flush.now() + tonumber(guards.canary_wait_ms))
-    write('HSET', base .. 'spec:' .. id, 'canary_until', until_ms)
-    write('ZADD', base .. 'later', until_ms, id)
-  end
-  return 'canary', 'canary'
+  return nil
 end
 
 -- Lets a job go on behind its canary. Part of a step.
 function end_canary(base, id, spec)
-  if not spec.guarded then return end
+  local guards = read_guards(base, id, spec)
   write('HDEL', base .. 'spec:' .. id, 'canary_held', 'canary_until', 'sample')
   write('HSET', base .. 'spec:' .. id, 'canary_over', '1')
   write('ZREM', base .. 'later', id)
-  spec.guards = nil
+  -- What follows in this step reads the decided values.
+  guards.canary_held, guards.canary_until, guards.canary_over, guards.sample = nil, nil, '1', nil
 end
 
 -- Queues a job whose wait is over. Part of a step.
@@ -264,20 +289,15 @@ local function end_wait(base, id, spec, guards, now)
   local goes_on = until_ms and until_ms <= now
   if goes_on then
     end_canary(base, id, spec)
-    -- Decided in this step: what follows reads no older state.
-    spec.guards = guards
-    guards.canary_held, guards.canary_over = nil, '1'
   elseif until_ms then
     write('ZADD', base .. 'later', int(until_ms), id)
   end
   if spec.paused or spec.parked then return end
   restore(base, id, spec, now)
   if redis.call('ZSCORE', base .. 'sched', id) then return end
-  local job = base .. 'job:' .. id
-  local state, reason = unpack(redis.call('HMGET', job, 'state', 'reason'))
+  local state, reason = unpack(redis.call('HMGET', base .. 'job:' .. id, 'state', 'reason'))
   if goes_on or (state == 'waiting' and reason and reason == guards.window_reason) then
-    write('HSET', job, 'state', running_state(base, id, spec))
-    if reason then write('HDEL', job, 'reason') end
+    write_free_state(base, id, spec)
   end
 end
 
@@ -304,7 +324,9 @@ function set_window(base, args)
   redis.call('HSET', base .. 'spec:' .. id, 'opens', opens, 'closes', closes, 'window_reason', reason)
   local job, now, wall = base .. 'job:' .. id, project_ms(base)
   if not redis.call('ZSCORE', base .. 'later', id) then return 'ok' end
-  redis.call('ZADD', base .. 'later', int(math.max(now, now + tonumber(opens) - wall)), id)
+  -- The pause behind the canary may end before the window opens.
+  local canary_until = tonumber((redis.call('HGET', base .. 'spec:' .. id, 'canary_until'))) or math.huge
+  redis.call('ZADD', base .. 'later', int(math.min(canary_until, math.max(now, now + tonumber(opens) - wall))), id)
   if tonumber(opens) > wall and RUNS[redis.call('HGET', job, 'state')] then
     redis.call('HSET', job, 'state', 'waiting', 'reason', reason)
   end

@@ -138,7 +138,7 @@ local function orphan(base, name, now, known)
   end
 end
 
--- Moves a job's waiting retries and stopped batches back, and queues it again. Part of a step.
+-- Moves a job's waiting retries and stopped batches back, and queues it again unless its canary is held. Part of a step.
 -- `known`: see orphan; also `copying`: whether its audience is still being copied.
 local function restore(base, id, spec, now, known)
   known = known or {}
@@ -147,6 +147,7 @@ local function restore(base, id, spec, now, known)
   local stopped = redis.call('LRANGE', base .. 'stopped:' .. id, 0, -1)
   write('DEL', base .. 'stopped:' .. id)
   for _, name in ipairs(stopped) do orphan(base, name, now, known) end
+  if (read_guards(base, id, spec) or {}).canary_held then return end
   local copying = known.copying
   if copying == nil then copying = redis.call('SISMEMBER', base .. 'copying', id) == 1 end
   if not redis.call('ZSCORE', base .. 'sched', id) and not copying
@@ -165,6 +166,19 @@ local function running_state(base, id, spec, is_begun)
   return 'active'
 end
 
+-- Writes the state of a job that nobody pauses but its canary. Part of a step. Returns the state.
+local function write_free_state(base, id, spec)
+  local job, guards = base .. 'job:' .. id, read_guards(base, id, spec)
+  if guards and guards.canary_held then
+    write('HSET', job, 'state', 'paused', 'reason', 'canary')
+    return 'paused'
+  end
+  local state = running_state(base, id, spec)
+  write('HSET', job, 'state', state)
+  write('HDEL', job, 'reason')
+  return state
+end
+
 -- Whether a job may be in a queue or a list of jobs. Usually none of these keys exists, and a single EXISTS decides.
 local function may_be_listed(base, id, class)
   return redis.call('EXISTS', base .. QUEUES[class], base .. 'jobs_parked', base .. 'blocked', base .. 'restoring',
@@ -180,6 +194,12 @@ local function final_fields(known, wall, counters)
     unpack(counters or {})
 end
 
+-- Removes a guarded job that ends from what its guards wait for: a later job may have its id. Part of a step.
+local function forget_waits(base, id)
+  write('ZREM', base .. 'later', id)
+  write('SREM', base .. 'closed_windows', id)
+end
+
 -- Removes a job from the queues and lists that it may be in, and its batches without a holder. Part of a step.
 local function remove_from_lists(base, id, spec)
   dequeue(base, spec)
@@ -192,7 +212,7 @@ local function remove_from_lists(base, id, spec)
 end
 
 -- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
--- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class, keep and total.
+-- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class, keep, total and guarded.
 -- `last`: `counters`: see final_fields; `batch`: the key of its last batch; `is_listed`: this step puts it into a list.
 local function finish_job(base, id, known, spec, last)
   local job, spec_key, wall = base .. 'job:' .. id, base .. 'spec:' .. id, int(wall_ms())
@@ -206,6 +226,7 @@ local function finish_job(base, id, known, spec, last)
     if turn and not string.match(turn, '%d$') then write('HDEL', base .. 'active', id) end
   end
   if spec.class == 'group' then write('SREM', base .. 'groups_on', id) end
+  if spec.guarded then forget_waits(base, id) end
   if last.is_listed or may_be_listed(base, id, spec.class) then remove_from_lists(base, id, spec) end
   write('UNLINK', spec_key, base .. 'rcpt:' .. id, base .. 'copy:' .. id, base .. 'done:' .. id, base .. 'wait:' .. id,
     base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id,
@@ -216,7 +237,7 @@ end
 local function finish_by_counters(base, id, status, count, reason)
   local job = base .. 'job:' .. id
   local known = read_fields(job, { 'cancelled', 'expired', 'first_pass_ms', 'reason', status })
-  local spec = read_fields(base .. 'spec:' .. id, { 'member', 'class', 'keep', 'total' })
+  local spec = read_fields(base .. 'spec:' .. id, { 'member', 'class', 'keep', 'total', 'guarded' })
   known[status] = (tonumber(known[status]) or 0) + count
   finish_job(base, id, known, spec, { counters = { status, int(known[status]) } })
   write('HSET', base .. 'tally', status, int((tonumber(redis.call('HGET', base .. 'tally', status)) or 0) + count))
@@ -266,7 +287,8 @@ end
 local function decide_end(base, id, status, now)
   local key, spec = base .. 'spec:' .. id, load_spec(base, id)
   if not spec or spec.ending then return end
-  write('HDEL', key, 'paused', 'parked', 'canary_held')
+  write('HDEL', key, 'paused', 'parked', 'canary_held', 'canary_until')
+  if spec.guarded then forget_waits(base, id) end
   write('HSET', key, 'ending', status)
   spec.paused, spec.parked = nil, nil
   for _, set in ipairs({ 'jobs_parked', 'restoring' }) do write('SREM', base .. set, id) end
