@@ -165,7 +165,7 @@ final class FaultRun {
         }
     }
 
-    private func note(
+    func note(
         _ recipient: ClaimedRecipient,
         of claim: Claim,
         _ record: inout RecordCall,

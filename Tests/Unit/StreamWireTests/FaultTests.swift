@@ -47,4 +47,8 @@ import Testing
     @Test func faultsOfACopyAndOfTimesLoseNothing() async throws { try await everyFault(.audienceAndTimes) }
 
     @Test func faultsOfARejectionLoseNothing() async throws { try await everyFault(.rejection) }
+
+    @Test func faultsOfCanariesLoseNothing() async throws { try await everyFault(.canaries) }
+
+    @Test func faultsOfStopsAndWindowsLoseNothing() async throws { try await everyFault(.stopAndWindow) }
 }
