@@ -7,7 +7,7 @@ public struct PlaceholderName: Hashable, Sendable {
     /// Bytes of the longest name.
     public static let maximumLength = 32
     /// The rule for names as errors spell it.
-    static let pattern = "[A-Za-z_][A-Za-z0-9_]{0,31}"
+    public static let pattern = "[A-Za-z_][A-Za-z0-9_]{0,31}"
 
     // No name has a zero byte, so the bytes behind a shorter one are zero.
     private var first: UInt64 = 0

@@ -10,7 +10,7 @@ public struct RecipientElement: Sendable {
     /// Names in `vars`, at most.
     public static let maximumNames = 32
     /// Arrays and objects that may be open at once; deeper elements are malformed.
-    static let maximumDepth = 64
+    public static let maximumDepth = 64
 
     /// `token` or `fid`.
     public let kind: RecipientKind

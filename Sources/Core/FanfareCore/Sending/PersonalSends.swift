@@ -44,13 +44,29 @@ public struct PersonalSends: Sendable {
 
     /// Why a recipient cannot be sent to; nil if it can.
     func refusal(of element: SharedText) -> Failure? {
-        let recipient: RecipientElement
-        do throws(TemplateFault) { recipient = try Self.read(element) } catch { return Failure(error) }
-        guard recipient.kind == .token || takesFIDs else {
-            return Failure(TemplateFault("fid", "only with the v1 transport"))
+        switch fault(of: element) {
+        case nil: nil
+        case .notAToken: Self.notAToken
+        case .broken(let fault): Failure(fault)
         }
-        guard RecipientRules.isToken(recipient.recipient) else { return Self.notAToken }
-        return rules.failure(of: recipient)
+    }
+
+    /// Why an element is refused.
+    enum RecipientFault {
+        /// Its token or installation id breaks the rules for tokens.
+        case notAToken(RecipientElement)
+        case broken(TemplateFault)
+    }
+
+    /// The rule behind ``refusal(of:)``; nil for a recipient that can be sent to.
+    func fault(of element: SharedText) -> RecipientFault? {
+        let recipient: RecipientElement
+        do throws(TemplateFault) { recipient = try Self.read(element) } catch { return .broken(error) }
+        guard recipient.kind == .token || takesFIDs else {
+            return .broken(TemplateFault("fid", "only with the v1 transport"))
+        }
+        guard RecipientRules.isToken(recipient.recipient) else { return .notAToken(recipient) }
+        return rules.fault(of: recipient).map { .broken($0) }
     }
 
     /// The time to live of a recipient's message; nil without one.

@@ -8,7 +8,7 @@ public import StreamWire
 /// Only Redis knows the rest: whether the id was pushed before, and what the key of an audience holds.
 public struct EntryCheck: Sendable {
     private let validator: IntakeValidator
-    private let settings: ProtocolSettings
+    let settings: ProtocolSettings
 
     /// - Parameters:
     ///   - hasSenderID: whether the project's sender id is configured.
@@ -68,7 +68,7 @@ public struct JobOutline: Equatable, Sendable {
 
 extension EntryFault {
     /// The reason of a translation error is `path: rule`.
-    fileprivate init(translation error: TranslationError) {
+    init(translation error: TranslationError) {
         let parts = error.reason.split(separator: ": ", maxSplits: 1)
         self.init(String(parts.first ?? ""), String(parts.dropFirst().first ?? ""))
     }

@@ -15,11 +15,14 @@ public struct PersonalRecipientRules: Sendable {
 
     /// The failure of a recipient with malformed or missing values, or with a message above FCM's limit. Nil for a recipient
     /// that can be sent to.
-    public func failure(of recipient: RecipientElement) -> Failure? {
-        do throws(TemplateFault) { try template.check(recipient) } catch { return Failure(error) }
+    public func failure(of recipient: RecipientElement) -> Failure? { fault(of: recipient).map { Failure($0) } }
+
+    /// The rule behind ``failure(of:)``; nil for a recipient that can be sent to.
+    func fault(of recipient: RecipientElement) -> TemplateFault? {
+        do throws(TemplateFault) { try template.check(recipient) } catch { return error }
         let size = sizes.value(for: recipient.variant).largest(of: recipient.variables)
         guard size > MessageChecker.limit else { return nil }
-        return Failure(TemplateFault("message", "\(size) bytes, at most \(MessageChecker.limit)"))
+        return TemplateFault("message", "\(size) bytes, at most \(MessageChecker.limit)")
     }
 }
 
