@@ -38,6 +38,16 @@ import Testing
         #expect(fields == [row.name: row.value, "message": "{}"])
     }
 
+    @Test func singleRecipientWithAGuardOfListsIsAList() {
+        var job = PushJob(target: .tokens(["a"]), message: "{}")
+        job.guards.sendWindow = "09:00-21:00 UTC"
+        #expect(fields(job)["token"] == "a")
+        job.guards.canary = "1%"
+        #expect(fields(job)["tokens"] == #"["a"]"# && fields(job)["token"] == nil)
+        job.target = .fids(["f"])
+        #expect(fields(job)["fids"] == #"["f"]"#)
+    }
+
     @Test func everyFieldHasTheNameOfTheContract() {
         var job = PushJob(target: .topic("t"), message: "{}")
         job.format = .legacy

@@ -39,8 +39,8 @@ extension PushJob {
 
     private var targetField: (name: String, value: [UInt8]) {
         switch target {
-        case .tokens(let tokens): return Self.list("token", tokens)
-        case .fids(let fids): return Self.list("fid", fids)
+        case .tokens(let tokens): return list("token", tokens)
+        case .fids(let fids): return list("fid", fids)
         case .topic(let topic): return ("topic", Array(topic.utf8))
         case .condition(let condition): return ("condition", Array(condition.utf8))
         case .group(let key): return ("group", Array(key.utf8))
@@ -63,8 +63,12 @@ extension PushJob {
         return fields
     }
 
-    private static func list(_ name: String, _ members: RecipientList) -> (name: String, value: [UInt8]) {
-        members.count == 1 ? (name, Array(members[0].utf8)) : (name + "s", array(members))
+    /// Workers refuse the guards of a list beside a single recipient's field.
+    private func list(_ name: String, _ members: RecipientList) -> (name: String, value: [UInt8]) {
+        var listGuards = guards
+        listGuards.sendWindow = nil
+        let isSingle = members.count == 1 && listGuards.isEmpty
+        return isSingle ? (name, Array(members[0].utf8)) : (name + "s", Self.array(members))
     }
 
     /// The array of elements that are JSON already.
