@@ -1,4 +1,5 @@
 public import FanfareJSON
+internal import FanfareModel
 internal import StreamWire
 
 /// A fleet snapshot as JSON, for `fanfare top --json` and the dashboard. Unknown values are left out.
@@ -71,12 +72,25 @@ public struct FleetJSON {
         return object
     }
 
-    /// The state, counters, times and reason of a job's hash.
+    /// The state, counters, times, reason and guards of a job's hash.
     public static func object(_ status: JobStatus) -> JSONObject {
         var object: JSONObject = ["id": .string(status.id), "state": .string(status.state.rawValue)]
         for (key, count) in status.counters { object[key] = .number(JSONNumber(count)) }
         for case (let key, let time?) in status.times { object[key] = .number(JSONNumber(time)) }
         object["reason"] = status.reason.map { .string($0) }
+        if status.isPersonal { object["personal"] = true }
+        if !status.guards.isEmpty { object["guards"] = .object(self.object(status.guards)) }
+        return object
+    }
+
+    /// By the names of the job's fields.
+    static func object(_ guards: JobGuards) -> JSONObject {
+        var object = JSONObject()
+        object["rate"] = guards.ratePerMinute.map { .number(JSONNumber(Int64($0))) }
+        object["canary"] = guards.canary.map { .string($0) }
+        object["canary_wait_ms"] = guards.canaryWaitMs.map { .number(JSONNumber($0)) }
+        object["stop_if"] = guards.stopIf.map { .string($0) }
+        object["send_window"] = guards.sendWindow.map { .string($0) }
         return object
     }
 

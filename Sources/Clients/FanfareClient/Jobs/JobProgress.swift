@@ -66,7 +66,7 @@ public struct JobProgress: Equatable, Sendable {
     /// nothing.
     public var obstacle: String? {
         if status.state == .scheduled { return startTime.map { "it starts at \($0)" } }
-        if let stop { return stop }
+        if let stop = stop ?? status.closedWindow { return stop }
         guard !status.isOver, let project, project.holdMs > 0 else { return nil }
         let end = CalendarTime(unixMs: project.nowMs + project.holdMs).rfc3339
         return "FCM asked to wait \((project.holdMs + 999) / 1_000) s, until \(end)"

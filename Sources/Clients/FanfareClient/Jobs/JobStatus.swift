@@ -1,3 +1,4 @@
+public import FanfareModel
 public import StreamWire
 
 /// The status of a job, as its hash holds it.
@@ -72,6 +73,10 @@ public struct JobStatus: Equatable, Sendable {
     public var audienceSource: AudienceSource?
     /// The failed recipients by error, most first. A worker of an older version counts none.
     public var errors: [JobError] = []
+    /// Whether each recipient gets a message of its own.
+    public var isPersonal = false
+    /// Rate, canary, conditions that stop the job, and hours in which it sends.
+    public var guards = JobGuards()
 
     /// Reads an `HGETALL` reply; nil if the job has no hash.
     public init?(id: String, reply: RedisValue) {
@@ -102,6 +107,8 @@ public struct JobStatus: Equatable, Sendable {
         audienceSource = fields.text("audience_source").map { AudienceSource(rawValue: $0) }
         audienceEstimate = fields.text("audience_estimate") == nil ? nil : max(0, count("audience_estimate"))
         errors = Self.errors(reply)
+        isPersonal = fields.flag("personal")
+        guards = JobGuards(hash: fields)
     }
 
     /// The fields `error.<error>.<action>`.
@@ -143,6 +150,26 @@ public struct JobStatus: Equatable, Sendable {
 
     public var isOver: Bool { state.isOver }
 
+    /// Why a job outside its send window waits, with the time at which the window opens; nil for any other job.
+    public var closedWindow: String? {
+        guard state == .waiting, guards.sendWindow != nil, let reason, reason.hasPrefix("send_window: ") else {
+            return nil
+        }
+        return reason
+    }
+
     /// Whether the job is over and FCM accepted every recipient.
     public var isSuccess: Bool { state == .done && sent == total }
+}
+
+extension JobGuards {
+    /// The guards that a job's hash shows.
+    fileprivate init(hash fields: NamedValues) {
+        self.init()
+        ratePerMinute = fields.number("rate").flatMap { Int(exactly: $0) }
+        canary = fields.text("canary")
+        canaryWaitMs = fields.number("canary_wait_ms")
+        stopIf = fields.text("stop_if")
+        sendWindow = fields.text("send_window")
+    }
 }
