@@ -1,17 +1,11 @@
 internal import FanfareModel
-internal import FoundationEssentials
-internal import Glibc
 internal import RedisTransport
-internal import StreamWire
 
 /// A file of tokens. A short file becomes a field of the job. A long file is written to a Redis list in pieces, so that
 /// neither this process nor the stream entry grows with the audience.
 final class TokensFile {
     /// Maximum number of tokens in a stream entry, about 16 MB.
-    static let inlineLimit = 100_000
-    private static let pieceSize = 1_000
-    /// How long the list is kept after the start of the job.
-    private static let keepMs: Int64 = 7 * 86_400_000
+    static let inlineLimit = AudienceList.inlineLimit
     private static let advice = "; correct them, or push the job as it is with --no-check"
 
     private var reader: TokenReader
@@ -52,60 +46,32 @@ final class TokensFile {
     }
 
     /// The target of the job.
-    /// - Parameter key: the list for the tokens of a long file, see ``newKey(project:)``.
+    /// - Parameter key: the list for the tokens of a long file, see ``AudienceList/newKey(project:)``.
     func target(key: String) -> Target { isLong ? .audience(key: key) : .tokens(tokens) }
-
-    /// A unique name: a list that a job reads must never change.
-    static func newKey(project: String) -> String { "audience:{\(project)}:\(UUID().uuidString.lowercased())" }
 
     /// Writes the tokens of a long file to the list; does nothing for a short one.
     /// - Parameter startMs: the start of the job in Unix milliseconds, nil for now; the list must outlive it.
     func write(to key: String, _ client: RedisClient, startMs: Int64?) async throws {
         guard isLong else { return }
-        Console.error("fanfare: more than \(Self.inlineLimit) tokens: writing them to the list \(key) first")
-        var total = 0
+        var list = AudienceList(key, client, startMs: startMs, noun: "tokens")
+        list.announce("more than \(Self.inlineLimit) tokens")
         repeat {
-            for start in stride(from: 0, to: tokens.count, by: Self.pieceSize) {
-                let part = tokens[start..<min(tokens.count, start + Self.pieceSize)]
-                var command = RedisCommand("RPUSH", key)
-                for token in part { command.append(token) }
-                let length = try await client.send(command).integer ?? 0
-                if total == 0 { try await expire(key, client, startMs: startMs) }
-                total += part.count
-                guard length == total else {
-                    throw Outcome.failed.because("the list \(key) has \(length) tokens where \(total) were written")
-                }
-            }
+            try await list.append(tokens, \.utf8)
             tokens.removeAll(keepingCapacity: true)
             while tokens.count < Self.inlineLimit, let token = try reader.next() { tokens.append(token) }
         } while !tokens.isEmpty && reader.faults.count == 0
-        try await checkWritten(key, client, total: total)
-        Console.error("fanfare: \(total) tokens; the list expires 7 days after the start of the job")
+        try await checkWritten(list)
+        list.report()
     }
 
     /// Lines of a pipe are checked only now, and a file may have changed since it was checked.
-    private func checkWritten(_ key: String, _ client: RedisClient, total: Int) async throws {
-        guard total > 0 else { throw Outcome.failed.because("--tokens-file: the file changed while it was read") }
+    private func checkWritten(_ list: AudienceList) async throws {
+        guard list.total > 0 else {
+            throw Outcome.failed.because("--tokens-file: the file changed while it was read")
+        }
         guard reader.faults.count > 0 else { return }
         try reader.checkRest()
-        // It expires where the user may not delete it.
-        _ = try? await client.send(RedisCommand("DEL", key))
+        await list.delete()
         try reader.faults.throwIfAny(advice: Self.advice)
-    }
-
-    private func expire(_ key: String, _ client: RedisClient, startMs: Int64?) async throws {
-        let now = try await client.nowMs()
-        let end = max(now, startMs ?? now) + Self.keepMs
-        _ = try await client.send(RedisCommand("PEXPIREAT", key, "\(end)"))
-    }
-}
-
-extension RedisClient {
-    /// The time of Redis' clock, which workers use, in Unix milliseconds.
-    func nowMs() async throws(RedisError) -> Int64 {
-        guard let milliseconds = JobInquiry.milliseconds(try await send(JobInquiry.time)) else {
-            throw RedisError(.protocolError, "TIME did not answer with a time")
-        }
-        return milliseconds
     }
 }

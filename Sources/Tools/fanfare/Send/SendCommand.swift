@@ -46,7 +46,7 @@ struct SendCommand: AsyncParsableCommand {
         let message = try message.read()
         let tokens = try target.tokensFile.map { try TokensFile(path: $0, checks: !skipsCheck) }
         try await project.connect(options, pushes: true) { session in
-            let key = TokensFile.newKey(project: session.project)
+            let key = AudienceList.newKey(project: session.project)
             var push = PushJob(target: target.target(tokens, key: key), message: message.bytes)
             try await general.apply(to: &push, session.client)
             job.apply(to: &push)
