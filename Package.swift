@@ -283,8 +283,9 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareModel", "FanfareJSON", "FCMWire", "StreamWire", "EventLoop", "CurlTransport", "RedisTransport",
-                "OpenSSLKit", "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareCore", "FanfareWorker",
+                "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop", "CurlTransport",
+                "RedisTransport", "OpenSSLKit", "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareCore",
+                "FanfareWorker",
                 "FanfareSandbox", "FanfareAdmin",
                 "FanfareDashboard", "FanfareMetrics", "FanfareTelemetry",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

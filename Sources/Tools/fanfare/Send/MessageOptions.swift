@@ -18,7 +18,8 @@ struct MessageOptions: ParsableArguments {
     @Option(help: .value("key=value", "An entry of the data; may be repeated."))
     var data: [String] = []
 
-    var readsStandardInput: Bool { message == "-" }
+    /// The options that read standard input.
+    var standardInputs: [String] { message == "-" ? ["--message"] : [] }
 
     private static let maximumBytes = 1 << 20
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareCore
+internal import FanfareModel
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,10 +11,19 @@ struct SendCommand: AsyncParsableCommand {
             --no-check leaves that to the worker. A job whose --id was pushed before is not sent again. `sent` means \
             accepted by FCM, not delivered and not shown.
 
+            A personal job sends each recipient its own message: {{name}} or {{name|fallback}} in the texts of the message \
+            stands for a value of the recipient. The header of a CSV file names the columns: `token` (or `fid`), `variant` if \
+            you like, and values. A line of NDJSON is {"token":"T","vars":{"name":"Ana"},"variant":"es"}. \
+            `fanfare job preview` prints what one recipient gets.
+
             Examples:
               fanfare send --project demo --token T --title Hello --body World --data article=42 --wait
               fanfare send --project demo --tokens-file tokens.txt --message message.json --id newsletter-7
               fanfare send --project demo --topic news --title Tonight --at +2h
+              fanfare send --project demo --recipients-file users.csv --title 'Hi {{name|there}}' --body 'Your {{item}}'
+              fanfare send --project demo --recipients-file users.csv --message message.json --variants languages.json \\
+                --canary 1% --canary-wait 600 --stop-if 'failed>5%; unregistered>20%' --rate 60000 \\
+                --send-window '09:00-21:00 Europe/Madrid' --wait
               query-tokens | fanfare send --project demo --tokens-file - --message message.json --wait
             """
     )
@@ -24,6 +33,7 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup(title: "Message: a file, or its parts") var message: MessageOptions
     @OptionGroup(title: "Job") var general: GeneralJobOptions
     @OptionGroup(title: "Job") var job: JobOptions
+    @OptionGroup(title: "Guards: hold a job back, or stop it") var guards: GuardOptions
     @OptionGroup var options: ConfigurationOptions
 
     @Flag(help: "Follow the job; exit with 0 only if every recipient was accepted by FCM.")
@@ -37,43 +47,38 @@ struct SendCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
-        if target.readsStandardInput, message.readsStandardInput {
-            throw ValidationError("only one of --tokens-file and --message can read standard input")
+        let inputs = target.standardInputs + message.standardInputs
+        guard inputs.count <= 1 else {
+            throw ValidationError("only one of \(inputs.joined(separator: " and ")) can read standard input")
         }
     }
 
     func run() async throws {
         let message = try message.read()
+        let variants = try target.readVariants()
         let tokens = try target.tokensFile.map { try TokensFile(path: $0, checks: !skipsCheck) }
+        let recipients = try target.recipientsFile.map { try RecipientsFile(path: $0) }
         try await project.connect(options, pushes: true) { session in
             let key = AudienceList.newKey(project: session.project)
             var push = PushJob(target: target.target(tokens, key: key), message: message.bytes)
+            push.audienceFormat = recipients == nil ? nil : .json
+            push.variants = variants?.bytes
             try await general.apply(to: &push, session.client)
             job.apply(to: &push)
-            if !skipsCheck { try check(push, message.file, session) }
+            guards.apply(to: &push)
+            let check = SendCheck(session: session, message: message.file, variants: variants)
+            let preview = skipsCheck ? nil : try check.check(push)
+            if let recipients {
+                try recipients.read(preview)
+                recipients.apply(to: &push, key: key)
+            }
             let startMs = push.notBefore
             var pushing = JobPush(session: session, job: push)
-            pushing.prepare = { try await tokens?.write(to: key, session.client, startMs: startMs) }
+            pushing.prepare = {
+                try await tokens?.write(to: key, session.client, startMs: startMs)
+                try await recipients?.write(to: key, session.client, startMs: startMs)
+            }
             try await pushing.run(waits: wait, isJSON: json)
-        }
-    }
-
-    /// Checks the fields that the push would write.
-    /// - Throws: the exit code, after printing the broken rule and its place.
-    private func check(_ push: PushJob, _ file: InputText?, _ session: ProjectSession) throws {
-        do throws(EntryFault) {
-            _ = try session.entryCheck.check(push.fields)
-        } catch {
-            let isOfFile =
-                error.path == "message" || error.path.hasPrefix("message.") || error.path.hasPrefix("message[")
-            let placed = isOfFile ? file?.placed(error, root: "message") : nil
-            Console.error(placed?.text ?? "fanfare: \(error.reason)")
-            let unknown =
-                session.settings == nil
-                ? " (checked for transport v1: the configuration does not have project \(session.project))" : ""
-            throw Outcome.usage.because(
-                "the job breaks a rule\(unknown), so nothing was pushed; correct it, or push it as it is with --no-check"
-            )
         }
     }
 }

@@ -46,6 +46,16 @@ import Testing
         #expect(try await offers(["fanfare", "send", "--delivery", "at_m"]) == ["at_most_once"])
     }
 
+    @Test func bashOffersFilesOfRecipientsAndVariants() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.write("users.csv", "token")
+        let start = String(file.dropLast(3))
+        for option in ["--recipients-file", "--variants", "--tokens-file"] {
+            #expect(try await offers(["fanfare", "send", option, start]) == [file], "\(option)")
+        }
+    }
+
     @Test func bashOffersProjectsAndJobs() async throws {
         let redis = try RedisServer()
         let file = try redis.folder.write(

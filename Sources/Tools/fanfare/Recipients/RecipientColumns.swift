@@ -1,0 +1,128 @@
+internal import FanfareCore
+internal import FanfareJSON
+internal import FanfareModel
+internal import FanfareTemplate
+
+/// The columns of a CSV file of recipients, as its header names them: `token` or `fid`, `variant`, and values.
+struct RecipientColumns {
+    /// The column of the token or installation id.
+    private let recipient: Int
+    private let variant: Int?
+    /// The columns of values by their names, with the JSON text before each value.
+    private let values: [(column: Int, name: String, start: [UInt8])]
+    private let count: Int
+    /// `{"token":` or `{"fid":`.
+    private let start: [UInt8]
+
+    private static let advice = "a value's name is \(PlaceholderName.pattern)"
+
+    /// - Throws: the first broken rule of the header.
+    init(header: CSVRecord) throws(CSVRecord.Fault) {
+        if let fault = header.fault { throw fault }
+        var (recipient, kind, variant): (Int?, RecipientKind, Int?) = (nil, .token, nil)
+        var values: [(column: Int, name: String, start: [UInt8])] = []
+        var names: Set<String> = []
+        for column in 0..<header.count {
+            let name = try Self.name(column, header)
+            let offset = header.offset(of: column)
+            guard names.insert(name).inserted else {
+                throw CSVRecord.Fault(
+                    offset: offset,
+                    rule: "the column \(Excerpt.plain(name)) is there twice; rename one"
+                )
+            }
+            switch name {
+            case "token", "fid":
+                guard recipient == nil else {
+                    throw CSVRecord.Fault(offset: offset, rule: "token and fid; give one of these columns")
+                }
+                (recipient, kind) = (column, name == "fid" ? .fid : .token)
+            case "variant": variant = column
+            default:
+                try Self.check(name, values.count, at: offset)
+                var start: [UInt8] = []
+                start.appendJSONString(name)
+                values.append((column, name, start + [UInt8(ascii: ":")]))
+            }
+        }
+        guard let recipient else {
+            throw CSVRecord.Fault(
+                offset: 0,
+                rule: "no column token or fid; the header names the columns, separated by commas"
+            )
+        }
+        (self.recipient, self.variant, self.values, count) = (recipient, variant, values, header.count)
+        start = Array("{\"\(kind.rawValue)\":".utf8)
+    }
+
+    private static func name(_ column: Int, _ header: CSVRecord) throws(CSVRecord.Fault) -> String {
+        guard let name = header.text(column) else {
+            throw CSVRecord.Fault(offset: header.offset(of: column), rule: "the name is not UTF-8; \(advice)")
+        }
+        return name
+    }
+
+    private static func check(_ name: String, _ others: Int, at offset: Int) throws(CSVRecord.Fault) {
+        guard PlaceholderName(Array(name.utf8)) != nil else {
+            let given = name.isEmpty ? "a column without a name" : "the column \"\(Excerpt.plain(name))\""
+            let hasOtherSeparator = name.contains(";") || name.contains("\t")
+            let remedy = hasOtherSeparator ? "separate columns by commas" : advice
+            throw CSVRecord.Fault(offset: offset, rule: "\(given); \(remedy)")
+        }
+        guard others < RecipientElement.maximumNames else {
+            throw CSVRecord.Fault(
+                offset: offset,
+                rule: "more than \(RecipientElement.maximumNames) values; leave out columns that no placeholder names"
+            )
+        }
+    }
+
+    /// The recipient of a record as JSON.
+    func element(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
+        if let fault = record.fault { throw fault }
+        guard record.count == count else {
+            let cells = "\(record.count) \(record.count == 1 ? "cell" : "cells")"
+            throw CSVRecord.Fault(
+                offset: record.count > count ? record.offset(of: count) : 0,
+                rule: "\(cells), the header has \(count); put a cell with a comma in quotes"
+            )
+        }
+        var json = start
+        json.reserveCapacity(record.source.count + 16 * values.count + 32)
+        json.appendJSONString(try text(recipient, record))
+        if let variant, !record.isEmpty(variant) {
+            json.append(contentsOf: #","variant":"#.utf8)
+            json.appendJSONString(try text(variant, record))
+        }
+        for (index, value) in values.enumerated() {
+            json.append(contentsOf: (index == 0 ? #","vars":{"# : ",").utf8)
+            json.append(contentsOf: value.start)
+            json.appendJSONString(try text(value.column, record))
+        }
+        json.append(contentsOf: (values.isEmpty ? "}" : "}}").utf8)
+        return json
+    }
+
+    private func text(_ column: Int, _ record: CSVRecord) throws(CSVRecord.Fault) -> String {
+        guard let text = record.text(column) else {
+            throw CSVRecord.Fault(offset: record.offset(of: column), rule: "the cell is not UTF-8; convert the file")
+        }
+        return text
+    }
+
+    /// A recipient's fault as text. A value that every row lacks needs another header.
+    func reason(_ fault: EntryFault) -> String {
+        guard !fault.path.isEmpty else { return fault.rule }
+        let isUnknown = fault.path.hasPrefix("vars.") && column(of: fault.path) == nil
+        return fault.reason + (isUnknown ? "; the header has no column \(fault.path.dropFirst(5))" : "")
+    }
+
+    /// The column to which a path within the recipient's JSON belongs; nil for the whole recipient.
+    func column(of path: String) -> Int? {
+        switch path {
+        case "token", "fid": recipient
+        case "variant": variant
+        default: values.first { path == "vars.\($0.name)" }?.column
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import FanfareClient
+internal import FanfareModel
+
+/// Guards of a job: they hold back a job of many recipients, or stop it.
+struct GuardOptions: ParsableArguments {
+    @Option(help: .value("n", "First attempts a minute for this job, at most."))
+    var rate: Int?
+
+    @Option(
+        help: .value(
+            "n|n%",
+            "Send to the first recipients only, such as 1000 or 1%, then pause until `fanfare job resume`."
+        )
+    )
+    var canary: String?
+
+    @Option(help: .value("seconds", "Go on by itself this long after the canary, unless --stop-if holds."))
+    var canaryWait: Int64?
+
+    @Option(help: .value("text", "Pause when a condition holds, such as \"failed>5%; unregistered>20%; unknown>1%\"."))
+    var stopIf: String?
+
+    @Option(help: .value("text", "Send inside these hours only, such as \"09:00-21:00 Europe/Madrid\"."))
+    var sendWindow: String?
+
+    func apply(to job: inout PushJob) {
+        job.guards.ratePerMinute = rate
+        job.guards.canary = canary
+        // The check refuses a wait beyond 64 bits as it does any other above the limit.
+        job.guards.canaryWaitMs = canaryWait.map { seconds in
+            let (wait, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000)
+            return isTooLong ? .max : wait
+        }
+        job.guards.stopIf = stopIf
+        job.guards.sendWindow = sendWindow
+    }
+}
