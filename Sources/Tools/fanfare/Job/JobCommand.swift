@@ -6,7 +6,7 @@ struct JobCommand: AsyncParsableCommand {
         abstract: "Checks, shows, stops and resumes jobs.",
         subcommands: [
             JobListCommand.self, JobShowCommand.self, JobResultsCommand.self, JobCancelCommand.self,
-            JobPauseCommand.self, JobResumeCommand.self, JobCheckCommand.self,
+            JobPauseCommand.self, JobResumeCommand.self, JobCheckCommand.self, JobPreviewCommand.self,
         ]
     )
 }

@@ -54,6 +54,7 @@ import Testing
         for option in ["--recipients-file", "--variants", "--tokens-file"] {
             #expect(try await offers(["fanfare", "send", option, start]) == [file], "\(option)")
         }
+        #expect(try await offers(["fanfare", "job", "preview", start]) == [file])
     }
 
     @Test func bashOffersProjectsAndJobs() async throws {
