@@ -12,7 +12,8 @@ struct JobListCommand: AsyncParsableCommand {
         abstract: "Lists the jobs of a project or of all projects.",
         discussion: """
             The order is: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, all other jobs. Jobs that \
-            no worker has taken yet are counted, not listed. `sent` means accepted by FCM.
+            no worker has taken yet are counted, not listed. `sent` means accepted by FCM. The reason says why a job is paused, or \
+            waits for its hours.
 
             Examples:
               fanfare job ls
@@ -101,7 +102,8 @@ struct JobListCommand: AsyncParsableCommand {
             .text("job", cut: .middle, least: 24),
             .text("state", rank: 2), .number("total", rank: 4), .number("finished", rank: 3),
             .number("failed", rank: 5), .number("rate", rank: 6), .number("left", rank: 7),
-            .text("pushed", rank: 8),
+            .text("pushed", rank: 8), .text("guards", rank: 10, cut: .end),
+            .text("reason", rank: 9, cut: .end, least: 12),
         ]
         if withProject { columns.insert(.text("project", rank: 1), at: 1) }
         var table = TextTable(columns: columns)
@@ -111,6 +113,8 @@ struct JobListCommand: AsyncParsableCommand {
             row += [status.state.rawValue, "\(status.total)", "\(status.finished)", "\(status.failed)"]
             row += [job.resultsPerSecond.map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-"]
             row.append(status.createdMs.map(JobRendering.timestamp) ?? "-")
+            let guards = GuardText.short(status)
+            row += [guards.isEmpty ? "-" : guards, status.isOver ? "-" : status.reason ?? "-"]
             table.add(row)
         }
         return table.lines(width: width).joined(separator: "\n")

@@ -51,6 +51,7 @@ enum JobRendering {
             rows.append((name, "\(count)"))
         }
         rows += errors(status.errors).map { ("", $0) }
+        rows += GuardText.rows(status)
         if let source = status.audienceSource, let size = status.audienceEstimate {
             rows.append(("audience", source == .none ? "size not known" : "\(size) (\(source))"))
         }
@@ -96,7 +97,7 @@ enum JobRendering {
 
     /// Why the job makes no progress now, and until when; nil if it does, and for a job that only waits for its start.
     static func obstacle(_ progress: JobProgress) -> String? {
-        if let stop = progress.stop { return stop }
+        if let stop = progress.stop ?? progress.status.closedWindow { return stop }
         guard let project = progress.project, project.holdMs > 0, progress.obstacle != nil,
             progress.status.state != .scheduled
         else { return nil }

@@ -9,7 +9,8 @@ struct JobShowCommand: AsyncParsableCommand {
             `sent` means accepted by FCM, not delivered and not shown. Below `failed` stand the failures by error, and what \
             to do with these recipients. The rate is the average since the first batch was claimed, including pauses; with \
             --wait it is that of the last seconds. `tail` says what is left once every recipient had its first attempt. \
-            Times are local.
+            `canary`, `stop if` and other guards are shown where the job has them; `reason` says which one paused it. Times are \
+            local.
 
             Examples:
               fanfare job show newsletter-7 --project demo

@@ -59,7 +59,7 @@ struct JobWait {
 
     /// - Parameters:
     ///   - onProgress: gets each progress that was read, and when the next retry is due, Unix milliseconds.
-    ///   - onNotice: gets a sentence for the user, once when the job stops and once when no worker takes it.
+    ///   - onNotice: gets a sentence for the user, when the job stops or its window closes, and once when no worker takes it.
     /// - Returns: the last progress: the job is over or parked.
     func run(_ onProgress: (JobProgress, Int64?) -> Void, onNotice: (String) -> Void) async throws -> JobProgress {
         var last: JobProgress?
@@ -72,11 +72,12 @@ struct JobWait {
                     last = progress
                     onProgress(progress, await nextRetry(progress))
                     if progress.status.isOver || progress.status.state == .parked { return progress }
-                    if let new = progress.stop, new != stop {
+                    let held = progress.stop ?? progress.status.closedWindow
+                    if let new = held, new != stop {
                         let state = progress.status.state == .paused ? "is paused" : "is held"
                         onNotice("job \(job) \(state): \(new); still waiting")
                     }
-                    stop = progress.stop
+                    stop = held
                 } else if let last {
                     throw FanfareClientError(
                         .noSuchJob,

@@ -79,6 +79,8 @@ extension TopScreen {
         let all = projects.flatMap { project in
             (project.holding + project.queued + project.parked + project.others).map { (project, $0) }
         }
+        let guards = all.map { GuardText.short($1.status) }
+        let hasGuards = guards.contains { !$0.isEmpty }
         let place: [TextTable.Column] = withProject ? [.text("PROJECT", rank: 6, cut: .middle, least: 7)] : []
         var table = TextTable(
             columns: [.text("JOB", cut: .middle, least: 16)] + place + [
@@ -86,9 +88,9 @@ extension TopScreen {
                 .number("TOTAL", rank: 3), .number("FAILED", rank: 7),
                 .number("RETRYING", rank: 9), .number("RATE/S", rank: 5), .number("LEFT", rank: 4),
                 .text("REASON", rank: 8, cut: .end, least: 12),
-            ]
+            ] + (hasGuards ? [.text("GUARDS", rank: 11, cut: .end, least: 12)] : [])
         )
-        for (project, job) in all {
+        for (index, (project, job)) in all.enumerated() {
             let status = job.status
             var row = [status.id] + (withProject ? [project.id] : [])
             row += [
@@ -98,6 +100,7 @@ extension TopScreen {
             row.append(meter.rate(of: status.id, in: project.id).map(PaceText.number) ?? "-")
             row.append(meter.remainingSeconds(of: job, in: project).map(PaceText.duration) ?? "-")
             row.append(Self.reason(job, project))
+            if hasGuards { row.append(guards[index]) }
             table.add(row)
         }
         return Section(
