@@ -1,4 +1,4 @@
-/// What holds a fan-out back, and what stops it: the job fields `rate`, `canary`, `canary_wait_ms`, `stop_if` and
+/// Limits on a job's sends, and the conditions that pause it: the fields `rate`, `canary`, `canary_wait_ms`, `stop_if` and
 /// `send_window`, checked and in canonical text.
 public struct JobGuards: Equatable, Sendable {
     /// First attempts a minute, fleet-wide; nil without the field. The project's quota may be lower, and counts then.

@@ -228,6 +228,9 @@ extension SendMachine {
 
     mutating func flushed(_ flush: Flush, _ reply: RecordReply) {
         gate.uncommitted -= flush.count
+        if case .ok(_, let guarded) = reply, let pausedBy = guarded.paused {
+            reportPause(pausedBy, guarded.reason, job: flush.source.job)
+        }
         guard let slot = flush.slot else { return }
         batches[slot].openFlushes -= 1
         switch reply {
@@ -248,7 +251,6 @@ extension SendMachine {
     private mutating func confirmed(_ call: RecordCall, abort: String, _ guarded: GuardedReply, _ slot: Int) {
         if !call.late { batches[slot].confirmedFlush = max(batches[slot].confirmedFlush, call.number) }
         if let asked = call.watermark { grant(guarded.watermark ?? asked, asked: asked, guarded.waitMs, slot) }
-        if let paused = guarded.paused { reportPause(paused, guarded.reason, slot) }
         let job = batches[slot].job
         if !abort.isEmpty, jobs[job]?.abort == nil { jobs[job]?.abort = AbortCode.decode(abort) }
         if call.finish { batches[slot].state = batches[slot].state.after(.close) }
@@ -277,9 +279,9 @@ extension SendMachine {
 
     private static var longestAskMs: Int64 { 60_000 }
 
-    private mutating func reportPause(_ pausedBy: PauseGuard, _ reason: String, _ slot: Int) {
+    private mutating func reportPause(_ pausedBy: PauseGuard, _ reason: String, job: String) {
         actions.append(.meter(.paused(pausedBy)))
-        let metadata = [(name: "job", value: batches[slot].source.job), (name: "reason", value: reason)]
+        let metadata = [(name: "job", value: job), (name: "reason", value: reason)]
         switch pausedBy {
         case .canary: log(.notice, "A job waits behind its canary; resume or cancel it.", metadata)
         case .stopIf:

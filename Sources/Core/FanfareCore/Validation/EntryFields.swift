@@ -22,7 +22,7 @@ enum EntryField: String, CaseIterable {
     static let targets: [EntryField] = [
         .token, .tokens, .fid, .fids, .topic, .condition, .group, .audience, .recipients,
     ]
-    /// The fields that hold a job of many recipients back, or stop it.
+    /// The guards that need a list of recipients.
     static let listGuards: [EntryField] = [.rate, .canary, .canaryWait, .stopIf]
 }
 

@@ -104,7 +104,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
         set { text = SharedText(newValue) }
     }
 
-    /// What Redis stores of the recipient: by it equal recipients are found, and retried ones come back.
+    /// The text that Redis keeps of the recipient. Equal texts are equal recipients.
     public var stored: SharedText { element ?? text }
 
     /// Replaces the element in ``text`` by the recipient's name.

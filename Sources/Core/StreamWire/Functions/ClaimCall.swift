@@ -139,7 +139,7 @@ extension ClaimReply {
         blockReason = try text("block")
         nextDueMs = try number("next_due")
         copying = try text("copying")
-        // An older library does not say it.
+        // Absent in replies of older libraries.
         if let job = reply.text("closed_window_job"), !job.isEmpty, let window = reply.text("closed_window") {
             closedWindow = ClosedWindow(job: job, window: window)
         }

@@ -46,8 +46,8 @@ public struct IntakeCall: Sendable {
         self.quotaPerMinute = quotaPerMinute
         self.fanoutRate = fanoutRate
         audience = job.audienceSize.map { .known($0, .job) }
-        let kept = ["message", "variants", "tokens", "fids", "recipients"]
-        self.originals = originals.filter { !kept.contains($0.name) }
+        let omitted = ["message", "variants", "tokens", "fids", "recipients"]
+        self.originals = originals.filter { !omitted.contains($0.name) }
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {

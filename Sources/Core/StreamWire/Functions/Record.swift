@@ -177,7 +177,7 @@ public enum RecordReply: Equatable, Sendable {
     }
 }
 
-/// What a job's guards made of a flush.
+/// The guards' part of the reply to a flush.
 public struct GuardedReply: Equatable, Sendable {
     /// The batch's watermark, where the guards did not allow the one that was asked for; nil where they did.
     public var watermark: Int?
@@ -185,7 +185,7 @@ public struct GuardedReply: Equatable, Sendable {
     public var waitMs: Int64 = 0
     /// The guard that paused the job with this flush; nil for none.
     public var paused: PauseGuard?
-    /// Why, as the job's hash says it.
+    /// The reason of the pause, equal to that in the job's hash.
     public var reason = ""
 
     public init() {}

@@ -76,6 +76,7 @@ local function take_over(plan, name, list, is_quarantined, batch)
   if spec.parked or spec.paused or defer_closed(base, id, spec, plan.now) then
     -- Stays with the job, and comes back with it.
     write('RPUSH', base .. 'stopped:' .. id, name)
+    write('SREM', base .. 'groups_on', id)
     return nil
   end
   local recipients
@@ -97,6 +98,7 @@ local function take_over(plan, name, list, is_quarantined, batch)
   write('SADD', base .. 'claims:' .. plan.worker, name)
   if not spec.ending then
     mark_active(base, id, plan.now)
+    if spec.class == 'group' then write('SADD', base .. 'groups_on', id) end
     if spec.class == BROADCAST and list == base .. 'orphans:' .. id then hold_slot_for_send(base, id) end
   end
   return new_claim(name, spec, { epoch = epoch, pass = batch.indexes and 'retry' or 'first', from = batch.from,

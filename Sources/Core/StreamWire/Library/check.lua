@@ -7,7 +7,8 @@ local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead =
   blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
   again_managed = 'zset', queue = 'zset', singles = 'zset', groups = 'zset', managed = 'zset', sched = 'zset',
   expiring = 'zset', ending = 'zset', rated = 'zset', counted = 'zset', orphans = 'list', suspects = 'list',
-  later = 'zset', closed_windows = 'set', active = 'hash', answers = 'hash', lent = 'hash', leases = 'hash', links = 'hash', redo = 'hash', rates = 'hash',
+  later = 'zset', closed_windows = 'set', active = 'hash', answers = 'hash', lent = 'hash', leases = 'hash',
+  links = 'hash', redo = 'hash', rates = 'hash',
   connections = 'hash', about = 'hash', tally = 'hash', ctl = 'hash', history = 'hash', recorded = 'hash',
   marks = 'stream', audit = 'stream', finished = 'zset', reasons = 'hash' }
 

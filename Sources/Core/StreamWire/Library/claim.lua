@@ -104,11 +104,11 @@ local function claim_endings(plan)
 end
 
 -- Moves a thousand held due times of one resumed job back; see restore_held.
-local function restore_one(base)
+local function restore_one(base, now)
   local id = redis.call('SRANDMEMBER', base .. 'restoring')
   if id and not stuck_jobs[id] then
     local spec = load_spec(base, id)
-    if spec and not spec.paused and not spec.parked then
+    if spec and not spec.paused and not spec.parked and not in_step(base, id, defer_closed, base, id, spec, now) then
       in_step(base, id, restore_held, base, id, spec)
     else
       write('SREM', base .. 'restoring', id)
@@ -344,7 +344,7 @@ function claim(base, args)
     block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now) }
   if plan.most > 0 then
     claim_endings(plan)
-    restore_one(base)
+    restore_one(base, now)
   end
   fill_slot(base, now, tonumber(active_fanouts), smear == '1')
   state.quarantine_worker = choose_quarantine_worker(base, worker, alone)

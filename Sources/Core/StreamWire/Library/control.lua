@@ -85,7 +85,8 @@ function pause(base, args)
   return ok_reply('paused')
 end
 
--- Lets a paused or parked job go on, or wait behind a canary that ended meanwhile. Part of a step. `known`: see restore. Returns its state.
+-- Lets a paused or parked job go on, or wait behind a canary that ended meanwhile. Part of a step. `known`: see restore.
+-- Returns its state.
 local function continue_job(base, id, spec, known)
   local key = base .. 'spec:' .. id
   write('HDEL', key, 'paused', 'parked', 'sample')

@@ -1,12 +1,13 @@
--- Guards: what holds a job back (rate, canary, send window), and what pauses it (canary, stop conditions). The spec of a
+-- Guards of a job: rate, canary and send window delay its sends; canary and stop conditions pause it. The spec of a
 -- job with guards has `guarded` = 1. Sends begin below watermarks, so every guard works by the watermarks that it allows.
 --
 -- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
 --   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
 --   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries go on. 2: that
 --                       came while the job was paused or parked; it is 1 once the job goes on
---   canary_until        when it goes on by itself (the project's time), if the job has canary_wait_ms
+--   canary_until        when the job goes on without an operator (the project's time), if it has canary_wait_ms
 --   canary_over         1: the job goes on behind its canary
+--   pausing             the flush that paused the job, "<batch> <number>", with the guard and the reason that it answered
 --   sample              a letter for each of the last 1,000 first attempts; see FirstAttempt.swift
 --   opens closes        the next span of the send window, Unix ms, and its reason while it is closed, `window_reason`
 -- Keys behind the base:
@@ -18,7 +19,8 @@ local defer_closed, first_watermark, raise_watermark, spend_rate, defer_waiting,
 do
 
 local GUARD_FIELDS = { 'rate', 'rate_have', 'rate_at', 'canary', 'canary_wait_ms', 'canary_held', 'canary_until',
-  'canary_over', 'stop_if', 'sample', 'send_window', 'opens', 'closes', 'window_reason' }
+  'canary_over', 'stop_if', 'sample', 'pausing', 'pausing_guard', 'pausing_reason', 'send_window', 'opens', 'closes',
+  'window_reason' }
 
 -- The guards of a job, read once for each of its specs; nil for a job without guards. A job that is ending sends nothing.
 function read_guards(base, id, spec)
@@ -37,7 +39,7 @@ local function canary_limit(guards, total)
   return count < total and count or nil
 end
 
--- Until when the window is closed, Unix ms; nil while it is open. Also whether a worker has to compute the next span.
+-- When the closed window opens next, Unix ms; nil while it is open. Also whether a worker has to compute the next span.
 local function closed_until(guards, wall)
   if not guards.send_window then return nil end
   local opens, closes = tonumber(guards.opens) or 0, tonumber(guards.closes) or 0
@@ -53,14 +55,14 @@ local function pace_of_rate(base, guards)
   return rate, math.max(1, rate / 4)
 end
 
--- First attempts that may be allowed now, the ms until there is one, and the most that there can be.
+-- First attempts that may be allowed now, the ms until there is one, the most that there can be, and the rate a second.
 local function refill_rate(base, guards, now)
   local rate, cap = pace_of_rate(base, guards)
   local have, at = tonumber(guards.rate_have) or cap, tonumber(guards.rate_at) or now
   have = math.min(cap, have + math.max(0, now - at) * rate / 1000)
   local wait = have >= 1 and 0 or math.ceil((1 - have) * 1000 / rate)
   guards.rate_have, guards.rate_at = have, now
-  return have, wait, cap
+  return have, wait, cap, rate
 end
 
 -- Takes first attempts from the rate. Part of the step that allows them.
@@ -86,13 +88,13 @@ local function defer(base, id, spec, due, reason)
   end
 end
 
--- Defers a job whose window is closed. Part of a step. Returns whether it is.
+-- Defers a job whose window is closed. Part of a step. Returns whether it did.
 function defer_closed(base, id, spec, now)
   local guards, wall = read_guards(base, id, spec), wall_ms()
   local opens, is_unknown = nil, nil
   if guards then opens, is_unknown = closed_until(guards, wall) end
   if not opens then return false end
-  if is_unknown then redis.call('SADD', base .. 'closed_windows', id) end
+  if is_unknown then write('SADD', base .. 'closed_windows', id) end
   defer(base, id, spec, now + opens - wall, not is_unknown and guards.window_reason or nil)
   return true
 end
@@ -128,7 +130,7 @@ function first_watermark(plan, id, spec, from, count)
   if most > 0 and guards.rate then
     local have, _, cap = refill_rate(base, guards, plan.now)
     -- Batches that are held come first: they ask for less.
-    if have < math.min(cap, most) then most = 0 end
+    if needs_slot(spec.class) and have < math.min(cap, most) then most = 0 end
     most = math.min(most, math.floor(have))
   end
   return most > 0 and int(most) or nil
@@ -146,9 +148,8 @@ function raise_watermark(base, id, spec, batch, asked, now)
   if limit then most = math.min(most, limit - tonumber(batch.from)) end
   if guards.rate then
     if needs_slot(spec.class) and redis.call('HEXISTS', base .. 'active', id) == 0 then return known, 100 end
-    local have, next_ms, cap = refill_rate(base, guards, now)
+    local have, next_ms, cap, rate = refill_rate(base, guards, now)
     most = math.min(most, known + math.floor(have))
-    local rate = pace_of_rate(base, guards)
     wait = math.max(next_ms, math.min(250, math.ceil(cap / 2 * 1000 / rate)), 10)
   end
   if most <= known then return known, wait end
@@ -203,16 +204,6 @@ local function pause_by_guard(base, id, flush, reason)
   append_news(base, 'stop', id, next_epoch(base, flush.now()))
 end
 
--- Whether every recipient of the canary has had its first attempt, or has its result, once the flush is written. While
--- the canary lasts, all recipients that wait belong to it. `waiting`: those that were sent to.
-local function is_canary_tried(base, id, flush, limit, waiting)
-  local done = redis.call('BITCOUNT', base .. 'done:' .. id, '0', int(limit - 1), 'BIT')
-  for i, index in ipairs(flush.indexes) do
-    if index < limit and not (flush.old and flush.old[i]) then done = done + 1 end
-  end
-  return done + waiting >= limit
-end
-
 -- Holds a job behind its canary. Part of the step of a flush.
 local function hold_canary(base, id, flush, guards)
   local is_stopped = flush.spec.paused or flush.spec.parked
@@ -246,11 +237,13 @@ local function stop_job(base, id, flush, guards, reason, has_tried)
 end
 
 -- Adds the first attempts of a flush to the sample, and pauses the job when a condition holds or the canary has ended.
--- Part of the flush's step. `letters`: of the flush; `waiting`: recipients of the job that wait and were sent to.
--- Returns the guard that paused the job, and the reason; nil for none.
-function judge_guards(base, id, flush, letters, waiting)
+-- Part of the flush's step. `letters`: of the flush; `tried`: recipients of the job that have their result, or were sent
+-- to and wait: while the canary lasts, all of them belong to it.
+-- Returns the guard that paused the job, and the reason; nil for none. A repeated call returns the same.
+function judge_guards(base, id, flush, letters, tried, name)
   local spec, guards = flush.spec, read_guards(base, id, flush.spec)
   if not guards then return nil end
+  if not flush.first_time and guards.pausing == name then return guards.pausing_guard, guards.pausing_reason end
   local sample = guards.sample or ''
   if guards.stop_if and letters ~= '' and flush.first_time then
     sample = string.sub(sample .. letters, -1000)
@@ -258,19 +251,22 @@ function judge_guards(base, id, flush, letters, waiting)
   end
   if guards.canary_held then return nil end
   local limit = canary_limit(guards, tonumber(spec.total))
-  local has_tried = limit and is_canary_tried(base, id, flush, limit, waiting)
+  local has_tried = limit and tried >= limit
   -- Of a job that does not run only the end of its canary matters: nothing reports it later.
   if (spec.paused or spec.parked) and not has_tried then return nil end
   local reason
   if guards.stop_if and not spec.parked and sample ~= '' and (#sample >= 1000 or has_tried) then
     reason = broken_condition(guards.stop_if, sample)
   end
+  local guard
   if reason then
-    if stop_job(base, id, flush, guards, reason, has_tried) then return 'stop_if', reason end
+    guard = stop_job(base, id, flush, guards, reason, has_tried) and 'stop_if'
   elseif has_tried then
-    if hold_canary(base, id, flush, guards) then return 'canary', 'canary' end
+    guard, reason = hold_canary(base, id, flush, guards) and 'canary', 'canary'
   end
-  return nil
+  if not guard then return nil end
+  write('HSET', base .. 'spec:' .. id, 'pausing', name, 'pausing_guard', guard, 'pausing_reason', reason)
+  return guard, reason
 end
 
 -- Lets a job go on behind its canary. Part of a step.
@@ -292,7 +288,7 @@ local function end_wait(base, id, spec, guards, now)
   elseif until_ms then
     write('ZADD', base .. 'later', int(until_ms), id)
   end
-  if spec.paused or spec.parked then return end
+  if spec.paused or spec.parked or defer_closed(base, id, spec, now) then return end
   restore(base, id, spec, now)
   if redis.call('ZSCORE', base .. 'sched', id) then return end
   local state, reason = unpack(redis.call('HMGET', base .. 'job:' .. id, 'state', 'reason'))
@@ -301,9 +297,9 @@ local function end_wait(base, id, spec, guards, now)
   end
 end
 
--- Queues the jobs whose wait is over.
+-- Queues the jobs whose wait is over, a few at each call: many windows open at the same time.
 function apply_later(base, now)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'later', '-inf', int(now), 'LIMIT', 0, 100)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'later', '-inf', int(now), 'LIMIT', 0, 8)) do
     local spec = load_spec(base, id)
     if not stuck_jobs[id] then in_step(base, id, function()
       write('ZREM', base .. 'later', id)
@@ -315,22 +311,27 @@ end
 
 local RUNS = { waiting = true, active = true, retrying = true }
 
+-- Stores the next span of a window. Part of a step.
+local function store_window(base, id, opens, closes, reason)
+  write('SREM', base .. 'closed_windows', id)
+  local spec = load_spec(base, id)
+  if not spec or not spec.guarded then return 'gone' end
+  write('HSET', base .. 'spec:' .. id, 'opens', opens, 'closes', closes, 'window_reason', reason)
+  if not redis.call('ZSCORE', base .. 'later', id) then return 'ok' end
+  local job, now, wall = base .. 'job:' .. id, project_ms(base)
+  -- The pause behind the canary may end before the window opens.
+  local canary_until = tonumber((redis.call('HGET', base .. 'spec:' .. id, 'canary_until'))) or math.huge
+  write('ZADD', base .. 'later', int(math.min(canary_until, math.max(now, now + tonumber(opens) - wall))), id)
+  if tonumber(opens) > wall and RUNS[redis.call('HGET', job, 'state')] then
+    write('HSET', job, 'state', 'waiting', 'reason', reason)
+  end
+  return 'ok'
+end
+
 -- set_window: stores the next span in which a job's send window is open. Returns 'ok', or 'gone' when the job is over.
 function set_window(base, args)
   local id, opens, closes, reason = unpack(args, 1, 4)
-  redis.call('SREM', base .. 'closed_windows', id)
-  local spec = load_spec(base, id)
-  if not spec or not spec.guarded then return 'gone' end
-  redis.call('HSET', base .. 'spec:' .. id, 'opens', opens, 'closes', closes, 'window_reason', reason)
-  local job, now, wall = base .. 'job:' .. id, project_ms(base)
-  if not redis.call('ZSCORE', base .. 'later', id) then return 'ok' end
-  -- The pause behind the canary may end before the window opens.
-  local canary_until = tonumber((redis.call('HGET', base .. 'spec:' .. id, 'canary_until'))) or math.huge
-  redis.call('ZADD', base .. 'later', int(math.min(canary_until, math.max(now, now + tonumber(opens) - wall))), id)
-  if tonumber(opens) > wall and RUNS[redis.call('HGET', job, 'state')] then
-    redis.call('HSET', job, 'state', 'waiting', 'reason', reason)
-  end
-  return 'ok'
+  return (in_step(base, id, store_window, base, id, opens, closes, reason))
 end
 
 end

@@ -211,10 +211,9 @@ local function write_progress(base, id, flush, left, removed, grown, unsent)
   return retrying
 end
 
--- Applies the guards of a job to a flush. Part of a step. `retrying`: recipients that wait and were sent to; `asked`: the
--- watermark that the holder asks for, '' for none. Returns pairs for the reply.
-local function apply_guards(base, id, flush, call, retrying)
-  local guard, reason = judge_guards(base, id, flush, call.attempts, retrying)
+-- Applies the guards of a job to a flush. Part of a step. `tried`: see judge_guards. Returns pairs for the reply.
+local function apply_guards(base, id, n, flush, call, tried)
+  local guard, reason = judge_guards(base, id, flush, call.attempts, tried, n .. ' ' .. call.number)
   local reply = guard and { 'paused', guard, 'reason', reason } or {}
   if not flush.owned or call.watermark == '' then return reply end
   local known, asked = tonumber(flush.holder.watermark), tonumber(call.watermark)
@@ -254,7 +253,7 @@ local function decide_flush(base, id, n, flush, call, args, at)
   local retrying = write_progress(base, id, flush, left, removed, grown, unsent)
   if flush.first_time then add_pair(flush.fields, 'call', call.number) end
   if flush.spec.guarded then
-    flush.guarded = apply_guards(base, id, flush, call, retrying)
+    flush.guarded = apply_guards(base, id, n, flush, call, tonumber(flush.spec.total) - left + retrying)
   elseif flush.owned and call.watermark ~= '' and tonumber(call.watermark) > tonumber(holder.watermark) then
     add_pair(flush.fields, 'upto', call.watermark)
   end
