@@ -73,7 +73,8 @@ extension JobDetails {
         }
         self.progress = progress
         errors = progress.status.errors
-        target = Target(kind: text("kind", 1).flatMap(JobSpec.kind)?.rawValue ?? "token", name: fields?.text("target"), count: progress.status.total)
+        let kind = text("kind", 1).flatMap(JobSpec.kind)?.rawValue
+        target = Target(kind: kind ?? "token", name: fields?.text("target"), count: progress.status.total)
         operation = text("op", 2) ?? "send"
         priority = text("priority", 3).flatMap { Int($0) }.flatMap { (0...9).contains($0) ? $0 : nil } ?? 5
         notBeforeMs = progress.status.notBeforeMs
