@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct GuardTextTests {
     private func progress(_ more: [String]) throws -> JobProgress {
-        let fields = ["state", "active", "total", "5"] + more
+        let fields = more + ["state", "active", "total", "5"]
         let status = try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
         return JobProgress(status: status, nowMs: 5_000)
     }
