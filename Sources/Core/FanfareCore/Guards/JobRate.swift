@@ -11,22 +11,4 @@ public struct JobRate: Equatable, Sendable {
     public init(_ value: [UInt8]) throws(EntryFault) {
         perMinute = Int(try GuardNumber.parse(value, in: Self.range, at: "rate"))
     }
-
-    /// The rate that Fanfare keeps.
-    public struct Effective: Equatable, Sendable {
-        /// First attempts a minute; 1 or more.
-        public let perMinute: Int
-        /// Text for the job hash; nil unless the quota cut the rate.
-        public let reason: String?
-    }
-
-    /// Cuts the rate to the project's quota.
-    ///
-    /// - Parameter quotaPerMinute: messages a minute; below 1 counts as 1.
-    public func effective(quotaPerMinute: Int) -> Effective {
-        let quota = max(1, quotaPerMinute)
-        guard perMinute > quota else { return Effective(perMinute: perMinute, reason: nil) }
-        let reason = "rate: \(perMinute) a minute, cut to the project's quota of \(quota)"
-        return Effective(perMinute: quota, reason: reason)
-    }
 }

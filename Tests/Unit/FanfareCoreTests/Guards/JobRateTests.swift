@@ -20,17 +20,4 @@ import Testing
     func otherValueIsRejected(text: String, reason: String) {
         #expect(fault { () throws(EntryFault) in try JobRate(Array(text.utf8)) } == reason)
     }
-
-    @Test(
-        arguments: [
-            (600, 600_000, 600, nil),
-            (600, 600, 600, nil),
-            (601, 600, 600, "rate: 601 a minute, cut to the project's quota of 600"),
-            (5, 0, 1, "rate: 5 a minute, cut to the project's quota of 1"),
-        ] as [(Int, Int, Int, String?)]
-    )
-    func rateAboveTheQuotaIsCut(rate: Int, quota: Int, perMinute: Int, reason: String?) throws {
-        let effective = try JobRate(Array(String(rate).utf8)).effective(quotaPerMinute: quota)
-        #expect(effective == JobRate.Effective(perMinute: perMinute, reason: reason))
-    }
 }
