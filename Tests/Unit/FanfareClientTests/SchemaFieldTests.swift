@@ -26,7 +26,8 @@ import Testing
         (all.guards.canary, all.guards.canaryWaitMs) = ("1%", 1)
         (all.guards.stopIf, all.guards.sendWindow) = ("failed>5%", "09:00-10:00 Etc/UTC")
         let targets: [Target] = [
-            .tokens(["a"]), .tokens(["a", "b"]), .fids(["a"]), .fids(["a", "b"]), .topic("t"), .condition("c"), .group("g"),
+            .tokens(["a"]), .tokens(["a", "b"]), .fids(["a"]), .fids(["a", "b"]), .topic("t"), .condition("c"),
+            .group("g"),
             .audience(key: "k"), .recipients([PersonalRecipient(token: "a")]),
         ]
         return [all] + targets.map { PushJob(target: $0, message: "{}") } + [

@@ -12,6 +12,8 @@ public enum FirstAttempt: Hashable, Sendable {
     /// No answer with `at_most_once`.
     case unknown
     case failed(ErrorCode)
+    /// The recipient failed without a send. It counts as failed, and for no single error.
+    case unsendable
 
     /// The outcome that a final result of a first attempt has.
     ///
@@ -43,10 +45,12 @@ public enum FirstAttempt: Hashable, Sendable {
         case .failed(.transport): UInt8(ascii: "I")
         case .failed(.emptyGroup): UInt8(ascii: "J")
         case .failed(.tooManyTopics): UInt8(ascii: "K")
+        case .unsendable: UInt8(ascii: "L")
         }
     }
 
-    static let all: [FirstAttempt] = [.sent, .retryable, .unknown] + ErrorCode.allCases.map { .failed($0) }
+    static let all: [FirstAttempt] =
+        [.sent, .retryable, .unknown, .unsendable] + ErrorCode.allCases.map { .failed($0) }
 
     /// Nil for a byte that is no letter of an outcome.
     public init?(letter: UInt8) {

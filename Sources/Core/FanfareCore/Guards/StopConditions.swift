@@ -31,7 +31,7 @@ public enum StopMeasure: String, CaseIterable, Sendable {
     /// True when the attempt counts for this measure.
     public func counts(_ attempt: FirstAttempt) -> Bool {
         switch self {
-        case .failed: if case .failed = attempt { true } else { false }
+        case .failed: if case .failed = attempt { true } else { attempt == .unsendable }
         case .unknown: attempt == .unknown
         case .unregistered: attempt == .failed(.unregistered)
         case .invalidArgument: attempt == .failed(.invalidArgument)

@@ -10,6 +10,7 @@ internal import StreamWire
 /// | of a job that ended | the job's status; `unknown` after an unanswered attempt |
 /// | not a token that FCM takes | `failed`, `INVALID_ARGUMENT` |
 /// | past `expires_at` or the message's lifetime | `expired`; `unknown` after an unanswered attempt |
+/// | possibly sent by an earlier worker, but not a token that FCM takes | `failed`, `INVALID_ARGUMENT` |
 /// | possibly sent by an earlier worker, at most once or tried for an hour | `unknown` |
 /// | possibly sent by an earlier worker, otherwise | a retry after 2 s, flagged `maybe_dup` |
 ///
@@ -62,9 +63,7 @@ struct OutcomeRules: Sendable {
         let (job, now) = (situation.job, situation.now)
         if situation.ending != nil { return end(recipient, situation) }
         guard let adapter = job.adapter else { return nil }
-        if let failure = adapter.refusal(of: recipient, kind: job.spec.kind) {
-            return result(.failed, failure, recipient, job)
-        }
+        if let refused = refused(recipient, job, adapter) { return refused }
         let history = recipient.history
         let expiresAt = job.spec.expiresAt
         var isOver = expiresAt > 0 && now.wallMs >= expiresAt
@@ -76,6 +75,12 @@ struct OutcomeRules: Sendable {
         }
         guard isOver else { return nil }
         return finalResult(history.maybeDuplicate ? .unknown : .expired, recipient, job)
+    }
+
+    /// The result of a recipient that no worker can have sent to; nil for any other.
+    @inline(__always)
+    func refused(_ recipient: ClaimedRecipient, _ job: SendJob, _ adapter: ProtocolAdapter) -> Decision? {
+        adapter.refusal(of: recipient, kind: job.spec.kind).map { result(.failed, $0, recipient, job) }
     }
 
     /// The fate of a recipient that is equal to one that is not sent, for the same reason.

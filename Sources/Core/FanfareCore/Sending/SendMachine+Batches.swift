@@ -75,7 +75,9 @@ extension SendMachine {
         }
         let situation = situation(slot)
         for position in batches[slot].maybeSent {
-            write(rules.doubtful(batches[slot].recipients[position], situation), position, slot)
+            let recipient = batches[slot].recipients[position]
+            let refused = situation.job.adapter.flatMap { rules.refused(recipient, situation.job, $0) }
+            write(refused ?? rules.doubtful(recipient, situation), position, slot)
         }
         switch batches[slot].state {
         case .ending: endUnsent(slot)

@@ -30,6 +30,7 @@ extension SendMachine {
         guard batches[slot].recipients[position].history.attempts == 0 else { return }
         let outcome: FirstAttempt?
         switch decision.fate {
+        case .result(let record) where record.status == .failed && record.attempts == 0: outcome = .unsendable
         case .result(let record): outcome = FirstAttempt(record.status, error: record.failure?.error)
         case .retry: outcome = decision.recipient.history.attempts > 0 ? .retryable : nil
         case .park: outcome = nil

@@ -123,7 +123,11 @@ public struct ClaimedRecipient: Equatable, Sendable {
             }
         }
         if let parts = value.array {
-            return parts.enumerated().map { ClaimedRecipient(index: from &+ $0.offset, value: $0.element.string ?? "") }
+            // The bytes as they are: a personal recipient with invalid UTF-8 fails, and is not repaired.
+            return parts.enumerated().map { offset, part in
+                let bytes = part.bytes ?? []
+                return ClaimedRecipient(index: from &+ offset, text: SharedText(0..<bytes.count, of: bytes))
+            }
         }
         guard let bytes = value.bytes else { return nil }
         return lines(bytes, from: from)

@@ -41,6 +41,7 @@ extension JobText {
                 throw EntryFault("audience", "its key holds the project's id; name the project with --project")
             }
             let outline = try check.check(fields)
+            if let window = outline.job.guards.sendWindow { try SendCheck.checkZone(of: window) }
             return .fine(outline, input, FailingRecipients(of: outline.job, try check.preview(of: outline.job)))
         } catch {
             return .broken(input.placed(error, root: ""))

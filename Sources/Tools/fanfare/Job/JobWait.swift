@@ -75,7 +75,9 @@ struct JobWait {
                     let held = progress.stop ?? progress.status.closedWindow
                     if let new = held, new != stop {
                         let state = progress.status.state == .paused ? "is paused" : "is held"
-                        onNotice("job \(job) \(state): \(new); still waiting")
+                        let isGuarded = progress.status.state == .paused && !progress.status.guards.isEmpty
+                        let remedy = isGuarded ? "; `fanfare job resume \(job)` lets it go on" : ""
+                        onNotice("job \(job) \(state): \(new); still waiting\(remedy)")
                     }
                     stop = held
                 } else if let last {

@@ -94,12 +94,15 @@ struct RecipientColumns {
             json.append(contentsOf: #","variant":"#.utf8)
             json.appendJSONString(try text(variant, record))
         }
-        for (index, value) in values.enumerated() {
-            json.append(contentsOf: (index == 0 ? #","vars":{"# : ",").utf8)
+        // An empty cell is no value: the placeholder's fallback counts.
+        var hasValues = false
+        for value in values where !record.isEmpty(value.column) {
+            json.append(contentsOf: (hasValues ? "," : #","vars":{"#).utf8)
             json.append(contentsOf: value.start)
             json.appendJSONString(try text(value.column, record))
+            hasValues = true
         }
-        json.append(contentsOf: (values.isEmpty ? "}" : "}}").utf8)
+        json.append(contentsOf: (hasValues ? "}}" : "}").utf8)
         return json
     }
 

@@ -33,7 +33,7 @@ struct SendCheck {
     }
 
     /// Checks that this machine knows the time zone of a window.
-    private static func checkZone(of window: String) throws(EntryFault) {
+    static func checkZone(of window: String) throws(EntryFault) {
         var windows = SendWindows()
         do throws(EntryFault) {
             _ = try windows.times(window, at: Int64(Date().timeIntervalSince1970 * 1_000))

@@ -14,7 +14,7 @@ import Testing
         ("token", "T", #"{"token":"T"}"#), ("fid,name", "F,Ana", #"{"fid":"F","vars":{"name":"Ana"}}"#),
         ("name,variant,token", "Ana,es,T", #"{"token":"T","variant":"es","vars":{"name":"Ana"}}"#),
         ("token,variant", "T,", #"{"token":"T"}"#), ("token,variant", "T,\"\"", #"{"token":"T"}"#),
-        ("token,a,b", "T,,1", #"{"token":"T","vars":{"a":"","b":"1"}}"#),
+        ("token,a,b", "T,,1", #"{"token":"T","vars":{"b":"1"}}"#),
         ("token,a", "T,\"x \"\"y\"\" \\ \t\"", #"{"token":"T","vars":{"a":"x \"y\" \\ \t"}}"#),
         ("\"token\",_a1", "T,é", #"{"token":"T","vars":{"_a1":"é"}}"#),
     ])

@@ -105,7 +105,7 @@ import Testing
         rig.flushNow()
         let letters = rig.flushes.flatMap(\.call.firstAttempts)
         #expect(
-            String(decoding: letters.sorted(), as: UTF8.self) == "ABrs",
+            String(decoding: letters.sorted(), as: UTF8.self) == "ALrs",
             "the retried recipient is not counted again"
         )
     }
