@@ -66,6 +66,9 @@ public final class SendJob {
     /// Whether its watermarks are granted by guards, which may allow less than is asked for.
     var isGuarded: Bool { !spec.guards.isEmpty }
 
+    /// Whether a guard may grant a watermark in parts, so that what stands below it must not wait for the rest.
+    var isGrantedInParts: Bool { spec.guards.ratePerMinute != nil || spec.guards.canary != nil }
+
     /// Whether an ambiguous attempt has to be remembered: a second one shows the message twice, or fails because the
     /// group exists.
     var remembersDoubt: Bool {

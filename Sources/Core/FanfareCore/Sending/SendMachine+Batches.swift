@@ -253,11 +253,20 @@ extension SendMachine {
     }
 
     mutating func recount(_ slot: Int) {
-        let change = (batches[slot].isQueued ? unsentCount(slot) : 0) - batches[slot].queuedCount
+        let change = (batches[slot].isQueued ? sendableCount(slot) : 0) - batches[slot].queuedCount
         guard change != 0 else { return }
         batches[slot].queuedCount += change
         queue.count(change, in: queueKind(slot))
     }
+
+    /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Those that wait for a
+    /// guard do neither: another job may have to go on before.
+    private func sendableCount(_ slot: Int) -> Int {
+        isGranted(slot) ? batches[slot].unsent.leftBelowWatermark : unsentCount(slot)
+    }
+
+    /// Whether a guard may allow a part of the batch, and the rest later.
+    func isGranted(_ slot: Int) -> Bool { batches[slot].pass == .first && sendJob(slot).isGrantedInParts }
 
     /// Sends nothing more of a batch.
     mutating func dequeue(_ slot: Int) {
@@ -293,7 +302,8 @@ extension HeldBatch {
             }
         }
         let boundary = pass == .first ? job.canary.map { $0 - (recipients.first?.index ?? 0) } : nil
-        unsent = UnsentRecipients(recipients, confirmed: confirmed, boundary: boundary)
+        let isGranted = pass == .first && job.isGrantedInParts
+        unsent = UnsentRecipients(recipients, confirmed: confirmed, boundary: boundary, isGranted: isGranted)
         open = recipients.count { $0.progress != .settled }
         state = state.after(.prepared)
     }

@@ -88,10 +88,12 @@ extension SendMachine {
     }
 
     /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the minute's
-    /// quota.
+    /// quota; of a job with a rate or a canary those that it allows now, possibly none.
     @inline(__always)
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
-        return most > 1 ? min(most, unsentCount(slot), max(1, settings.quotaPerMinute / 4)) : 1
+        guard most > 1 else { return 1 }
+        let left = isGranted(slot) ? batches[slot].unsent.leftBelowWatermark : unsentCount(slot)
+        return min(most, left, max(1, settings.quotaPerMinute / 4))
     }
 }

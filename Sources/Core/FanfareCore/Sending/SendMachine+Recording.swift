@@ -273,6 +273,7 @@ extension SendMachine {
             batches[slot].nextAskNs = now.monotonicNs + waitNs
             if batches[slot].state == .sending { armWake(batches[slot].nextAskNs) }
         }
+        if batches[slot].isQueued { recount(slot) }
         // It was stopped while it asked.
         guard batches[slot].state == .stopping else { return }
         for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }

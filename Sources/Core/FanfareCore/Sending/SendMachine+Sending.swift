@@ -93,6 +93,8 @@ extension SendMachine {
         let window = max(settings.window, most)
         requestWatermark(slot, window: window)
         while unsentCount(slot) > 0 {
+            // What waits for a guard needs no permits, and keeps no other batch back.
+            if isGranted(slot), batches[slot].unsent.leftBelowWatermark == 0 { return true }
             guard let count = recipients(slot, adapter, most, room) else {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)

@@ -13,6 +13,9 @@ struct UnsentRecipients: Sendable {
 
     var watermark: Watermark
     private let count: Int
+    /// Whether a guard of the job decides how far the watermark may rise: what stands below it is sent then, although an
+    /// equal recipient, or the rest of a full request, stands above it.
+    private let isGranted: Bool
     /// In order; ``head`` is the next. A batch that was taken over lacks what is finished or in doubt.
     private var positions: [Int] = []
     private var head = 0
@@ -33,8 +36,10 @@ struct UnsentRecipients: Sendable {
     ///   - confirmed: the watermark of the claim.
     ///   - boundary: the position behind the job's canary, if it is in the batch. Recipients before and behind it share no
     ///     send, although they are equal: those before it go out when those behind it may not yet.
-    init(_ recipients: [ClaimedRecipient], confirmed: Int, boundary: Int? = nil) {
+    ///   - isGranted: whether the job has a rate or a canary.
+    init(_ recipients: [ClaimedRecipient], confirmed: Int, boundary: Int? = nil, isGranted: Bool = false) {
         count = recipients.count
+        self.isGranted = isGranted
         watermark = Watermark(confirmed: confirmed, requested: confirmed)
         positions.reserveCapacity(count)
         var first: [SharedText: Int] = [:]
@@ -61,23 +66,54 @@ struct UnsentRecipients: Sendable {
 
     /// Replaces `candidates` by the positions that the next request may carry; by none while the watermark is too low.
     ///
-    /// - Parameter isShared: whether recipients share requests; the watermark has to cover the whole batch then.
+    /// - Parameter isShared: whether recipients share requests; the watermark has to cover the whole batch then, unless a
+    ///   guard grants it.
     mutating func next(_ most: Int, sharing isShared: Bool, into candidates: inout [Int]) {
         candidates.removeAll(keepingCapacity: true)
         guard isShared else {
             if let position = next() { candidates.append(position) }
             return
         }
-        guard left > 0, watermark.confirmed >= count else { return }
-        let all = removeAll()
+        guard left > 0, isGranted || watermark.confirmed >= count else { return }
+        if isGranted { splitEqual() }
+        let all = isGranted ? removeBelowWatermark() : removeAll()
         candidates.append(contentsOf: all.prefix(most))
         repeated = Array(all.dropFirst(most))
     }
 
     /// The next position, or nil if there is none below the confirmed watermark.
     private mutating func next() -> Int? {
-        if repeated.isEmpty, head < positions.count, reach(positions[head]) >= watermark.confirmed { return nil }
+        if repeated.isEmpty, head < positions.count, reach(positions[head]) >= watermark.confirmed {
+            guard isGranted, positions[head] < watermark.confirmed else { return nil }
+            split(positions[head])
+        }
         return nextWithoutSend()
+    }
+
+    /// Sends equal recipients apart that stand on both sides of the confirmed watermark. Together they would wait until
+    /// it has risen above the last of them, and with them everything that was granted meanwhile.
+    private mutating func splitEqual() {
+        var at = head
+        while at < positions.count, positions[at] < watermark.confirmed {
+            if reach(positions[at]) >= watermark.confirmed { split(positions[at]) }
+            at += 1
+        }
+    }
+
+    private mutating func split(_ position: Int) {
+        guard let others = aliases.removeValue(forKey: position) else { return }
+        let below = others.filter { $0 < watermark.confirmed }
+        let above = others.filter { $0 >= watermark.confirmed }
+        if !below.isEmpty { aliases[position] = below }
+        guard let first = above.first else { return }
+        if above.count > 1 { aliases[first] = Array(above.dropFirst()) }
+        positions.insert(first, at: positions[head...].firstIndex { $0 > first } ?? positions.count)
+    }
+
+    /// Positions that may be sent now, while a guard grants the watermark.
+    var leftBelowWatermark: Int {
+        let end = positions[head...].firstIndex { $0 >= watermark.confirmed } ?? positions.count
+        return end - head + repeated.count
     }
 
     /// The next position whatever the watermark: for what needs no send.
@@ -139,8 +175,9 @@ struct UnsentRecipients: Sendable {
     func watermarkToRequest(window: Int) -> Int? {
         guard watermark.requested < count, head < positions.count else { return nil }
         let next = positions[head]
-        guard watermark.requested - next < window / 2 || reach(next) >= watermark.requested else { return nil }
-        return min(count, max(watermark.requested, reach(next)) + window)
+        let last = isGranted ? next : reach(next)
+        guard watermark.requested - next < window / 2 || last >= watermark.requested else { return nil }
+        return min(count, max(watermark.requested, last) + window)
     }
 
     /// The last position that a send of this one reports.

@@ -48,6 +48,17 @@ import Testing
         #expect(rig.flushes[try #require(ask(rig))].call.watermark.map { $0 > 3 } == true)
     }
 
+    /// Otherwise a batch that waits for its rate would keep the fan-out that has the slot from being claimed.
+    @Test func recipientsThatWaitForAGuardFillNoRoomAndNeedNoPermits() {
+        var rig = Self.rig()
+        rig.hold(.named(Self.tokens, "j", watermark: 2), Self.spec { $0.ratePerMinute = 60 })
+        #expect(rig.machine.unsent == 2)
+        rig.send()
+        #expect(rig.requests.count == 2 && rig.machine.unsent == 0)
+        rig.confirm(0, Self.reply(5, waitMs: 500))
+        #expect(rig.machine.unsent == 3)
+    }
+
     @Test func guardedBatchAsksForOneWatermarkAtATime() throws {
         var rig = Self.rig()
         // Without guards it would ask again: fewer sends than half a window are below the requested watermark.

@@ -48,6 +48,24 @@ import Testing
         #expect(rig.positions == [[0], [0, 1, 2, 3, 4]])
     }
 
+    /// A canary whose rest must wait would never end if a request waited for the rest.
+    @Test func aMulticastOfAGuardedJobCarriesWhatIsGranted() {
+        var rig = MachineRig(Self.legacy)
+        rig.hold(.of(count: 5, watermark: 2), .message(total: 5) { $0.guards.ratePerMinute = 60 })
+        rig.send()
+        #expect(rig.positions == [[0, 1]] && rig.flushes.map(\.call.watermark) == [5])
+        var guarded = GuardedReply()
+        (guarded.watermark, guarded.waitMs) = (4, 100)
+        rig.confirm(0, .ok(abort: "", guarded: guarded))
+        rig.send()
+        #expect(rig.positions == [[0, 1], [2, 3]])
+        rig.advance(milliseconds: 100)
+        rig.send()
+        rig.confirm()
+        rig.send()
+        #expect(rig.positions == [[0, 1], [2, 3], [4]])
+    }
+
     /// Pacing decides when a request goes, but no request takes more than a quarter of a minute's quota.
     @Test func aMulticastIsNoLargerThanAQuarterOfTheQuota() {
         var settings = Self.legacy

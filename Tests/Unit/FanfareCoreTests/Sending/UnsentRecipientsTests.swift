@@ -62,6 +62,38 @@ import Testing
         #expect(next(&unsent) == [0] && next(&unsent) == [1])
     }
 
+    @Test func equalRecipientAboveAGrantedWatermarkIsSentApart() {
+        var unsent = granted(["a", "b", "a", "c", "a", "a"], confirmed: 3)
+        // The guard may wait for the first three, as a canary does.
+        #expect(next(&unsent) == [0] && Array(unsent.sharing(0)) == [0, 2])
+        #expect(next(&unsent) == [1] && next(&unsent).isEmpty && unsent.left == 2)
+        unsent.watermark = .init(confirmed: 5, requested: 5)
+        #expect(next(&unsent) == [3] && next(&unsent) == [4] && next(&unsent).isEmpty)
+        unsent.watermark = .init(confirmed: 6, requested: 6)
+        #expect(next(&unsent) == [5] && next(&unsent).isEmpty && unsent.left == 0)
+    }
+
+    @Test func sharedRequestOfAGuardedJobTakesWhatIsGranted() {
+        var unsent = granted(["a", "b", "c", "a", "d"], confirmed: 2)
+        #expect(unsent.leftBelowWatermark == 2)
+        #expect(next(&unsent, most: 2, sharing: true) == [0, 1] && unsent.leftBelowWatermark == 0)
+        #expect(next(&unsent, most: 0, sharing: true).isEmpty && unsent.left == 3)
+        unsent.watermark = .init(confirmed: 5, requested: 5)
+        #expect(next(&unsent, most: 2, sharing: true) == [2, 3] && next(&unsent, most: 2, sharing: true) == [4])
+    }
+
+    /// As much as is granted must be used before more is asked for.
+    @Test func distantEqualRecipientAsksForNoHigherGrant() {
+        let names = ["a"] + (1..<50).map { "b\($0)" } + ["a"]
+        let unsent = granted(names, confirmed: 10)
+        #expect(unsent.watermarkToRequest(window: 4) == nil && unsent.watermarkToRequest(window: 40) == 50)
+    }
+
+    private func granted(_ names: [String], confirmed: Int) -> UnsentRecipients {
+        let recipients = names.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
+        return UnsentRecipients(recipients, confirmed: confirmed, isGranted: true)
+    }
+
     @Test func finishedRecipientHasNoAliases() {
         let unsent = unsent(["a", "a", "a"]) { $0[0].progress = .settled }
         #expect(unsent.aliases == [1: [2]] && unsent.left == 1)
