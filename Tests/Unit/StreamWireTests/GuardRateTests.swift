@@ -97,7 +97,7 @@ import Testing
             let others = try await guards.claims("w2")
             #expect(others.map(\.job) == ["b", "b"])
             #expect(try await guards.state("a") == ["waiting", nil])
-            // Without the slot it gets no higher watermark.
+            // It has used its rate up.
             #expect(try await held.record(0..<1, asking: 9, in: guards.bench).watermark == 1)
             try await guards.advance(1_100)
             #expect(try await guards.bench.active() == ["b"])
@@ -113,6 +113,31 @@ import Testing
             _ = try await guards.bench.claim("w2", most: 0)
             #expect(try await guards.bench.active() == ["a"])
             #expect(try await held.record(0..<0, asking: 9, in: guards.bench).watermark == 2)
+        }
+    }
+
+    /// A worker whose room they fill would never claim the fan-out that has the slot.
+    @Test func heldBatchesGoOnWithoutTheSlot() async throws {
+        try await withGuardBench { guards in
+            try await guards.intake("a", 2_500) { $0.ratePerMinute = 60 }
+            var held = GuardedBatch(try #require(try await guards.claims().first))
+            try await guards.bench.intake("b", tokens(1_500))
+            _ = try await guards.claims("w2")
+            #expect(try await guards.bench.active() == ["b"])
+            try await guards.advance(1_100)
+            #expect(try await held.record(0..<1, asking: 9, in: guards.bench).watermark == 2)
+        }
+    }
+
+    @Test func slowJobHoldsTwoBatchesAtMost() async throws {
+        try await withGuardBench { guards in
+            try await guards.intake("a", 5_000) { $0.ratePerMinute = 60 }
+            var names: [String] = []
+            for _ in 0..<6 {
+                names += try await guards.claims().map(\.batch)
+                try await guards.advance(1_100)
+            }
+            #expect(names == ["0", "1"])
         }
     }
 

@@ -264,7 +264,7 @@ local function old_link()
 end
 
 local SPEC_FIELDS = { 'total', 'next', 'source', 'audience', 'member', 'abort', 'parked', 'paused', 'ending', 'class',
-  'priority', 'again', 'passed', 'guarded', 'rate' }
+  'priority', 'again', 'passed', 'guarded' }
 
 local function load_spec(base, id)
   local spec = read_fields(base .. 'spec:' .. id, SPEC_FIELDS)

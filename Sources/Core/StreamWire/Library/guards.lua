@@ -119,6 +119,11 @@ function defer_waiting(base, id, spec, now, is_active)
   return true
 end
 
+-- How many batches of a job with a rate may be in their first pass: what two seconds need, and one more.
+local function most_held(base, guards)
+  return 1 + math.ceil(2 * pace_of_rate(base, guards) / BATCH)
+end
+
 -- The watermark of a new batch; nil when none of its sends may begin: the job was deferred, or waits where it is.
 function first_watermark(plan, id, spec, from, count)
   local base, guards = plan.base, read_guards(plan.base, id, spec)
@@ -129,8 +134,9 @@ function first_watermark(plan, id, spec, from, count)
   if limit then most = math.min(most, limit - from) end
   if most > 0 and guards.rate then
     local have, _, cap = refill_rate(base, guards, plan.now)
-    -- Batches that are held come first: they ask for less.
-    if needs_slot(spec.class) and have < math.min(cap, most) then most = 0 end
+    -- Batches that are held come first: they ask for less, and without an end each would get a recipient at a time.
+    local held = tonumber(spec.next) / BATCH - (tonumber(spec.passed) or 0)
+    if needs_slot(spec.class) and (have < math.min(cap, most) or held >= most_held(base, guards)) then most = 0 end
     most = math.min(most, math.floor(have))
   end
   return most > 0 and int(most) or nil
@@ -147,7 +153,6 @@ function raise_watermark(base, id, spec, batch, asked, now)
   local most, wait, limit = asked, 100, canary_limit(guards, tonumber(spec.total))
   if limit then most = math.min(most, limit - tonumber(batch.from)) end
   if guards.rate then
-    if needs_slot(spec.class) and redis.call('HEXISTS', base .. 'active', id) == 0 then return known, 100 end
     local have, next_ms, cap, rate = refill_rate(base, guards, now)
     most = math.min(most, known + math.floor(have))
     wait = math.max(next_ms, math.min(250, math.ceil(cap / 2 * 1000 / rate)), 10)

@@ -23,8 +23,6 @@ end
 local function has_first_pass(base, id, spec)
   return tonumber(spec.next) < tonumber(spec.total) or spec.needs_resend
     or (needs_slot(spec.class) and redis.call('LLEN', base .. 'orphans:' .. id) > 0)
-    -- A job with a rate needs the slot for the batches that workers hold, too.
-    or (spec.rate and spec.class == 'fanout' and (tonumber(spec.passed) or 0) * BATCH < tonumber(spec.total))
 end
 
 -- Gives the slot up. A broadcast that FCM is busy with, or may be in a moment, keeps it until that is over.
