@@ -13,8 +13,8 @@ struct UnsentRecipients: Sendable {
 
     var watermark: Watermark
     private let count: Int
-    /// Whether a guard of the job decides how far the watermark may rise: what stands below it is sent then, although an
-    /// equal recipient, or the rest of a full request, stands above it.
+    /// Whether a guard of the job decides how far the watermark may rise: what stands below it is sent then, and waits
+    /// neither for the rest of a full request nor for an equal recipient of another one.
     private let isGranted: Bool
     /// In order; ``head`` is the next. A batch that was taken over lacks what is finished or in doubt.
     private var positions: [Int] = []
@@ -22,6 +22,8 @@ struct UnsentRecipients: Sendable {
     /// Positions to send before the others, the last first: their request never left, their access token was refused, or
     /// their rate check let them through.
     private var repeated: [Int] = []
+    /// Granted positions whose last equal recipient stands above the watermark: they are sent once it is below.
+    private var waiting: [Int] = []
     private var refusedOnce: Set<Int> = []
     private var unsentTimes: [Int: Int] = [:]
     /// Positions that passed the check of their recipient's rate and were not sent yet.
@@ -62,7 +64,7 @@ struct UnsentRecipients: Sendable {
     }
 
     /// Sends that have not begun.
-    var left: Int { positions.count - head + repeated.count }
+    var left: Int { positions.count - head + repeated.count + waiting.count }
 
     /// Replaces `candidates` by the positions that the next request may carry; by none while the watermark is too low.
     ///
@@ -75,50 +77,43 @@ struct UnsentRecipients: Sendable {
             return
         }
         guard left > 0, isGranted || watermark.confirmed >= count else { return }
-        if isGranted { splitEqual() }
-        let all = isGranted ? removeBelowWatermark() : removeAll()
-        candidates.append(contentsOf: all.prefix(most))
-        repeated = Array(all.dropFirst(most))
+        guard isGranted else {
+            let all = removeAll()
+            candidates.append(contentsOf: all.prefix(most))
+            repeated = Array(all.dropFirst(most))
+            return
+        }
+        while candidates.count < most, let position = nextGranted() { candidates.append(position) }
     }
 
     /// The next position, or nil if there is none below the confirmed watermark.
     private mutating func next() -> Int? {
-        if repeated.isEmpty, head < positions.count, reach(positions[head]) >= watermark.confirmed {
-            guard isGranted, positions[head] < watermark.confirmed else { return nil }
-            split(positions[head])
-        }
+        if isGranted { return nextGranted() }
+        if repeated.isEmpty, head < positions.count, reach(positions[head]) >= watermark.confirmed { return nil }
         return nextWithoutSend()
     }
 
-    /// Sends equal recipients apart that stand on both sides of the confirmed watermark. Together they would wait until
-    /// it has risen above the last of them, and with them everything that was granted meanwhile.
-    private mutating func splitEqual() {
-        var at = head
-        while at < positions.count, positions[at] < watermark.confirmed {
-            if reach(positions[at]) >= watermark.confirmed { split(positions[at]) }
-            at += 1
+    private mutating func nextGranted() -> Int? {
+        if let position = repeated.popLast() { return position }
+        if let index = waiting.firstIndex(where: { reach($0) < watermark.confirmed }) { return waiting.remove(at: index) }
+        while head < positions.count, positions[head] < watermark.confirmed {
+            let position = positions[head]
+            head += 1
+            if reach(position) < watermark.confirmed { return position }
+            waiting.append(position)
         }
-    }
-
-    private mutating func split(_ position: Int) {
-        guard let others = aliases.removeValue(forKey: position) else { return }
-        let below = others.filter { $0 < watermark.confirmed }
-        let above = others.filter { $0 >= watermark.confirmed }
-        if !below.isEmpty { aliases[position] = below }
-        guard let first = above.first else { return }
-        if above.count > 1 { aliases[first] = Array(above.dropFirst()) }
-        positions.insert(first, at: positions[head...].firstIndex { $0 > first } ?? positions.count)
+        return nil
     }
 
     /// Positions that may be sent now, while a guard grants the watermark.
     var leftBelowWatermark: Int {
-        let end = positions[head...].firstIndex { $0 >= watermark.confirmed } ?? positions.count
-        return end - head + repeated.count
+        let granted = positions[head...].prefix { $0 < watermark.confirmed } + waiting
+        return repeated.count + granted.count { reach($0) < watermark.confirmed }
     }
 
     /// The next position whatever the watermark: for what needs no send.
     mutating func nextWithoutSend() -> Int? {
-        if let position = repeated.popLast() { return position }
+        if let position = repeated.popLast() ?? waiting.popLast() { return position }
         guard head < positions.count else { return nil }
         defer { head += 1 }
         return positions[head]
@@ -128,9 +123,9 @@ struct UnsentRecipients: Sendable {
     mutating func removeAll() -> [Int] {
         defer {
             head = positions.count
-            repeated = []
+            (repeated, waiting) = ([], [])
         }
-        return repeated + positions[head...]
+        return repeated + waiting + positions[head...]
     }
 
     /// Removes the positions below the confirmed watermark, which another worker would take for possibly sent.
@@ -138,9 +133,9 @@ struct UnsentRecipients: Sendable {
         let end = positions[head...].firstIndex { $0 >= watermark.confirmed } ?? positions.count
         defer {
             head = end
-            repeated = []
+            (repeated, waiting) = ([], [])
         }
-        return repeated + positions[head..<end]
+        return repeated + waiting + positions[head..<end]
     }
 
     /// Puts positions back whose request never left.
@@ -173,12 +168,14 @@ struct UnsentRecipients: Sendable {
 
     /// The watermark to request now; nil while enough sends may begin.
     func watermarkToRequest(window: Int) -> Int? {
-        guard watermark.requested < count, head < positions.count else { return nil }
-        let next = positions[head]
+        guard watermark.requested < count, let next = nextToCover else { return nil }
         let last = isGranted ? next : reach(next)
         guard watermark.requested - next < window / 2 || last >= watermark.requested else { return nil }
         return min(count, max(watermark.requested, last) + window)
     }
+
+    /// The position that the watermark has to cover next; nil if none is left.
+    private var nextToCover: Int? { head < positions.count ? positions[head] : waiting.map(reach).max() }
 
     /// The last position that a send of this one reports.
     private func reach(_ position: Int) -> Int { aliases.isEmpty ? position : aliases[position]?.last ?? position }
