@@ -104,7 +104,7 @@ struct GuardedBatch {
                 call.retries.append(.init(index: recipient.index, dueMs: 1, parked: false, packed: packed))
             case .sent: call.results.append(index: recipient.index, status: .sent)
             case .unknown: call.results.append(index: recipient.index, status: .unknown)
-            case .failed: call.results.append(index: recipient.index, status: .failed)
+            case .failed, .unsendable: call.results.append(index: recipient.index, status: .failed)
             }
         }
         return call

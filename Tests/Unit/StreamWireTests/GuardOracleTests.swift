@@ -8,7 +8,7 @@ import Testing
 /// Redis and the values of `FanfareCore` judge the same samples alike.
 @Suite struct GuardOracleTests {
     private static let outcomes: [FirstAttempt] =
-        [.sent, .retryable, .unknown] + ErrorCode.allCases.map { .failed($0) }
+        [.sent, .retryable, .unknown, .unsendable] + ErrorCode.allCases.map { .failed($0) }
 
     /// Conditions of random measures and limits, in a random order.
     private func conditions(_ dice: inout SplitMix64) -> String {

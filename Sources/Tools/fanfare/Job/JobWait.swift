@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareJSON
+internal import FanfareModel
 internal import FanfareRedis
 internal import RedisTransport
 

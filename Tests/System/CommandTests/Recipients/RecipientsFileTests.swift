@@ -40,6 +40,7 @@ import Testing
         return run.err.split(separator: "\n").map(String.init)
     }
 
+    /// An empty cell is no value: the variant's default applies.
     @Test func rowsOfCSVArePushedInline() async throws {
         let text = "\u{FEFF}token,variant,name,nombre\r\nT1,,\"O'Hara, \"\"A\"\"\",\r\n\r\nT2,es-MX,,\"l1\nl2\"\r\n"
         _ = try folder.write("r.csv", text)
@@ -48,8 +49,8 @@ import Testing
         ])
         #expect(run.status == 0 && run.out == "c\n", "\(run.err)")
         let expected =
-            #"[{"token":"T1","vars":{"name":"O'Hara, \"A\"","nombre":""}},"#
-            + #"{"token":"T2","variant":"es-MX","vars":{"name":"","nombre":"l1\nl2"}}]"#
+            #"[{"token":"T1","vars":{"name":"O'Hara, \"A\""}},"#
+            + #"{"token":"T2","variant":"es-MX","vars":{"nombre":"l1\nl2"}}]"#
         let entry = try entry()
         #expect(Array(entry.prefix(2)) == ["recipients", expected], "\(entry)")
         #expect(entry.contains("variants") && !entry.contains("audience_format"))
