@@ -16,7 +16,8 @@ enum Payload {
 
     /// The same message with placeholders: a recipient's values of ``element(_:)`` make it as long.
     static var personalMessage: String {
-        "{" + messageFields.replacing("Your order", with: "{{greeting}} order").replacing("4711", with: "{{order}}") + "}"
+        "{" + messageFields.replacing("Your order", with: "{{greeting}} order").replacing("4711", with: "{{order}}")
+            + "}"
     }
 
     /// A recipient of a personal job, as compact JSON.

@@ -40,7 +40,7 @@ import Testing
         return run.err.split(separator: "\n").map(String.init)
     }
 
-    /// An empty cell is no value: the variant's default applies.
+    /// An empty cell is no value: the placeholder's fallback counts.
     @Test func rowsOfCSVArePushedInline() async throws {
         let text = "\u{FEFF}token,variant,name,nombre\r\nT1,,\"O'Hara, \"\"A\"\"\",\r\n\r\nT2,es-MX,,\"l1\nl2\"\r\n"
         _ = try folder.write("r.csv", text)
