@@ -18,6 +18,12 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// Permits do not expire.
     case keepPermits = "keep-permits"
     case ignoreHold = "ignore-hold"
+    /// A flush raises its watermark although the job was stopped by its condition.
+    case raiseAfterStop = "raise-after-stop"
+    /// Watermarks go beyond the canary.
+    case ignoreCanary = "ignore-canary"
+    /// Watermarks are granted without the job's rate.
+    case ignoreRate = "ignore-rate"
     /// A single 503 with Retry-After holds the project.
     case holdOnOneRefusal = "hold-on-one-refusal"
     /// The pace climbs without answers of FCM.

@@ -17,6 +17,12 @@ public struct Tally: Equatable, Sendable {
     public var parked = 0
     public var holds = 0
     public var rollbacks = 0
+    /// Pauses by stop conditions, ends of canaries, and slots that jobs gave up while they waited for their rate.
+    public var stops = 0
+    public var canaries = 0
+    public var yields = 0
+    /// First attempts of jobs with a rate that began long after they were granted.
+    public var late = 0
     public var events = 0
     /// The longest hand-over of a slot in a run without disturbances, in microseconds.
     public var slowestHandOver = 0
@@ -55,7 +61,7 @@ final class Referee {
         var reached = 0
     }
 
-    private let clock: Clock
+    let clock: Clock
     private let project: Int
     private(set) var truth: [[Truth]]
     private var lastEpoch: UInt64 = 0
@@ -75,6 +81,10 @@ final class Referee {
     private var firstHoldAt: Int?
     private var reportedAt = 0
     private var level = 0.0
+    /// By job the batches that workers held when its condition stopped it, with what they may still send.
+    var stops: [Int: [BatchName: Allowance]] = [:]
+    /// By job with a rate the true times of its first attempts of the last minute.
+    var attempts: [Int: ArraySlice<Int>] = [:]
     private var firstOfSecond = 0
     var load: Load?
 
@@ -117,7 +127,8 @@ final class Referee {
         lastEpoch = max(lastEpoch, holder.epoch)
         for job in state.jobs
         where job.kind.takesTurns && job.turn < holder.turn && ProjectState.canRun(job)
-            && !state.slot.isActive(job.number) && !state.scheduled.contains(where: { $0.job == job.number })
+            && !state.slot.isActive(job.number) && !job.isDeferred
+            && !state.scheduled.contains(where: { $0.job == job.number })
         {
             violate("job \(holder.turn.job) is activated before job \(job.number)")
         }
@@ -137,7 +148,10 @@ final class Referee {
     func claimed(_ claims: [Given], of state: ProjectState) {
         for given in claims where given.ending == .none && !given.isQuarantined && !state.slot.isActive(given.name.job)
         {
-            guard let batch = state.batches[given.name], state.needsTurn(given.name, batch) else { continue }
+            // A job may give the slot up behind the batch that takes what its rate allows.
+            guard let batch = state.batches[given.name], state.needsTurn(given.name, batch),
+                !state.jobs[given.name.job].isDeferred
+            else { continue }
             violate("\(given.name) is claimed without a turn")
         }
     }
@@ -190,6 +204,7 @@ final class Referee {
         var name: BatchName
         var epoch: UInt64
         var index: Int
+        var position: Int
         /// An earlier attempt may have arrived.
         var isMaybeDuplicate: Bool
     }
@@ -215,6 +230,7 @@ final class Referee {
         if !send.name.isRetry { lastSendAt[id] = clock.now }
         if state.value.jobs[id].isOver { return }
         checkOwner(send, lease, state)
+        checkGuards(send, isFirst: known.sends == 0, state)
         checkStops(id, isPathClear, state)
     }
 

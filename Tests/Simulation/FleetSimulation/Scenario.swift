@@ -28,6 +28,10 @@ struct Scenario {
         var jobs: [JobRecord]
         /// Poison recipients by job: a send to one crashes its worker.
         var poison: [Int: Int] = [:]
+        /// Share of the answers of guarded jobs that are failures, by job.
+        var failing: [Int: Double] = [:]
+        /// How long the operator looks at a job that a guard paused before resuming it, by job.
+        var resumedAfter: [Int: Int] = [:]
         var windowPhase: Int
     }
 
@@ -86,6 +90,7 @@ struct Scenario {
         }
         isCalm = dice.chance(0.2)
         for project in 0..<count { drawProject(project, fanouts: share(fanouts, project, count), span: span, &dice) }
+        drawGuards(seed: seed)
         if !isCalm { drawDisturbances(span: span + dice.int(5...20) * 1_000_000, &dice) }
         pushes.sort { ($0.time, $0.project, $0.job) < ($1.time, $1.project, $1.job) }
         disturbances.sort { $0.time < $1.time }
@@ -209,12 +214,14 @@ struct Scenario {
         var slowest = 0
         for project in projects {
             var recipients = 0
+            var guarded = 0
             var holdMs: Int64 = 0
             for job in project.jobs {
                 recipients += job.total
                 holdMs += job.holdMs
+                guarded += secondsOfGuards(job)
             }
-            slowest = max(slowest, recipients * 61 / max(1, project.quota) + Int(holdMs / 1_000))
+            slowest = max(slowest, recipients * 61 / max(1, project.quota) + Int(holdMs / 1_000) + guarded)
         }
         deadline = lastDisturbance + (180 + 3 * slowest) * 1_000_000
     }

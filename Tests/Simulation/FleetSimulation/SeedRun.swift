@@ -18,7 +18,9 @@ public enum SeedRun {
                 + "\(tally.failedCalls) failed record calls, \(tally.repeatedEntries) results repeated by them, "
                 + "\(tally.crashes) crashes, \(tally.declaredDead) declared dead, \(tally.activations) turns, "
                 + "\(tally.preemptions) preempted, \(tally.parked) parked, \(tally.holds) holds, "
-                + "\(tally.rollbacks) rollbacks, slowest calm hand-over \(tally.slowestHandOver / 1_000) ms"
+                + "\(tally.rollbacks) rollbacks, \(tally.stops) stopped by a condition, \(tally.canaries) canaries, "
+                + "\(tally.yields) slots given up for a rate, "
+                + "\(tally.late) attempts late for it, slowest calm hand-over \(tally.slowestHandOver / 1_000) ms"
         }
     }
 
@@ -83,6 +85,10 @@ extension Tally {
         parked += other.parked
         holds += other.holds
         rollbacks += other.rollbacks
+        stops += other.stops
+        canaries += other.canaries
+        yields += other.yields
+        late += other.late
         events += other.events
         time += other.time
         slowestHandOver = max(slowestHandOver, other.slowestHandOver)

@@ -9,6 +9,7 @@ import Testing
         #expect(sum.tally.crashes > 20 && sum.tally.declaredDead > 20 && sum.tally.rollbacks > 2 && sum.tally.holds > 2)
         #expect(sum.tally.activations > 80 && sum.tally.preemptions > 0 && sum.tally.repeats > 10)
         #expect(sum.tally.failedCalls > 5 && sum.tally.repeatedEntries > 0)
+        #expect(sum.tally.stops > 5 && sum.tally.canaries > 5 && sum.tally.yields > 5)
         #expect(sum.tally.slowestHandOver > 0 && sum.tally.slowestHandOver <= 100_000)
     }
 
@@ -27,7 +28,7 @@ import Testing
         (.ignoreNews, 7), (.sendPastLease, 18), (.forgetDoubt, 1), (.repeatAtMostOnce, 32), (.loseOrphans, 1),
         (.writeTwice, 13), (.singlesLast, 5), (.forgetCrashes, 5), (.runBroadcastSuspects, 61),
         (.registerAgain, 257), (.closeUnchecked, 168), (.refusedWithoutProof, 4),
-        (.markBeforeWrite, 19), (.forgetWatermarks, 32),
+        (.markBeforeWrite, 19), (.forgetWatermarks, 32), (.ignoreCanary, 14), (.ignoreRate, 11),
     ])
     func omittedRuleIsDetected(_ mutation: Mutation, seed: UInt64) {
         #expect(Simulation(seed: seed, mutation: mutation).run().violation != nil)

@@ -50,6 +50,7 @@ extension RecordRequest {
         results = call.results.statuses.map {
             Result(index: $0.index, letter: Letter($0.status), isDuplicate: $0.maybeDup)
         }
+        firstAttempts = call.firstAttempts.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         retries = call.retries.map { Retry(index: $0.index, dueMs: $0.dueMs, history: History(packed: $0.packed)) }
     }
 }

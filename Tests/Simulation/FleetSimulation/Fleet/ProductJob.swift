@@ -18,7 +18,7 @@ struct ProductJob {
             case .group: .group(Self.targetName(job.number))
             case .broadcast: .topic(Self.targetName(job.number))
             }
-        let product = Job(
+        var product = Job(
             id: Self.id(job.number),
             hasOwnID: true,
             entryID: "\(job.turn.entryMs)-\(job.turn.entrySequence)",
@@ -28,6 +28,13 @@ struct ProductJob {
             expiresAt: job.expiresAtMs,
             delivery: job.isAtMostOnce ? .atMostOnce : .atLeastOnce
         )
+        if let guards = job.guards {
+            product.guards.ratePerMinute = guards.rate
+            product.guards.canary = guards.canary.map(String.init)
+            product.guards.canaryWaitMs = guards.canaryWaitMs
+            // Its share is the model's own.
+            if guards.mostFailed != nil { product.guards.stopIf = "failed>5%" }
+        }
         // The product recognises a fan-out by its total, and its batches are larger than the model's.
         spec = JobSpec(job: product, total: job.kind == .fanout ? Batch.maximumSize + job.total : job.total)
         do {

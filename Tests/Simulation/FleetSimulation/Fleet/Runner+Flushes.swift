@@ -39,6 +39,9 @@ extension Runner {
         case .ok:
             replayBuffer.append(pending.flush, now: localNow)
             handle(.flushed(pending.flush, .ok(abort: "")))
+        case .granted(let guarded):
+            replayBuffer.append(pending.flush, now: localNow)
+            handle(.flushed(pending.flush, .ok(abort: "", guarded: guarded)))
         case .stale: handle(.flushed(pending.flush, .stale))
         case .gone, .failed: handle(.flushed(pending.flush, .gone))
         }

@@ -118,6 +118,7 @@ extension Runner {
             name: name,
             epoch: UInt64(batch.source.epoch) ?? 0,
             index: recipient.index,
+            position: begun.positions[0],
             isMaybeDuplicate: recipient.history.maybeDuplicate
         )
         world.referees[project].willSend(

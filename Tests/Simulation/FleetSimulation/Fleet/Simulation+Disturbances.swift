@@ -83,10 +83,11 @@ extension Simulation {
         for (project, box) in redis.projects.enumerated() {
             if !box.value.entries.isEmpty { deliver(project) }
             for job in box.value.parked { operate(project, job) }
+            for job in box.value.jobs where job.guards != nil { resumeIfPaused(project, job) }
             // The operator repeats a resume that a rollback lost.
             if now > scenario.lastDisturbance {
                 box.value.isPaused = false
-                for job in box.value.jobs where job.isPaused {
+                for job in box.value.jobs where job.isPaused && job.guards == nil {
                     box.value.resume(job.number, referee: referees[project])
                 }
             }
@@ -103,9 +104,25 @@ extension Simulation {
         return isFinished
     }
 
+    /// The operator resumes a job that a guard paused, and later any that is still paused.
+    private func resumeIfPaused(_ project: Int, _ job: JobRecord) {
+        let isHeld = job.guards?.hold == .held && job.guards?.canaryUntilMs == nil
+        let isStopped = referees[project].stops[job.number] != nil || now > scenario.lastDisturbance
+        guard job.isOpen, isHeld || (job.isPaused && isStopped) else {
+            pausedSince[project][job.number] = nil
+            return
+        }
+        let since = pausedSince[project][job.number] ?? now
+        pausedSince[project][job.number] = since
+        guard now - since >= scenario.projects[project].resumedAfter[job.number] ?? 0 else { return }
+        pausedSince[project][job.number] = nil
+        redis.projects[project].value.resume(job.number, referee: referees[project])
+    }
+
     private func describe(_ job: JobRecord, _ state: ProjectState) -> String {
         "\(job.kind), \(job.left) of \(job.total) left, next \(job.next), passed \(job.passed), open \(job.isOpen), "
             + "paused \(job.isPaused), parked \(job.isParked), ending \(job.ending), again \(job.again), "
+            + "guards \(String(describing: job.guards)), deferred \(job.isDeferred), later \(state.later), "
             + "waiting \(job.waiting.count { $0 != nil }), orphans \(job.orphans), suspects \(state.suspects), "
             + "free \(state.orphans), active \(state.slot.active.map(\.turn.job)), "
             + "quarantined \(String(describing: state.quarantined)), claims \(state.claims.filter { !$0.value.isEmpty })"

@@ -32,6 +32,8 @@ public final class Simulation {
     /// Each project's jobs in the product's types.
     let jobs: [[ProductJob]]
     var dice: Dice
+    /// Decides which answers of guarded jobs are failures. A separate generator, like that of failing record calls.
+    private var failingDice: Dice
     private var queue = EventQueue<Event>()
     var processes: [WorkerProcess] = []
     var pushesLeft: Int
@@ -39,6 +41,8 @@ public final class Simulation {
     private var names: [Int: String] = [:]
     /// Parked jobs and when the operator first saw them, by project.
     var parkedSince: [[Int: Int]]
+    /// The same of jobs that a guard paused.
+    var pausedSince: [[Int: Int]]
     var trace: ((String) -> Void)?
 
     public convenience init(
@@ -66,9 +70,11 @@ public final class Simulation {
         fcm = scenario.projects.map { FCMModel(quota: $0.quota, phase: $0.windowPhase) }
         jobs = scenario.projects.map { $0.jobs.map(ProductJob.init) }
         dice = Dice(seed: seed ^ 0xFA0F_A7E5)
+        failingDice = Dice(seed: seed ^ 0xFA11_0000)
         pushesLeft = scenario.pushes.count
         poison = scenario.projects.map(\.poison)
         parkedSince = scenario.projects.map { _ in [:] }
+        pausedSince = parkedSince
         self.trace = trace
         for number in 0..<scenario.workers {
             let process = WorkerProcess(number: number, drift: dice.int(-3_000...3_000))
@@ -354,6 +360,11 @@ public final class Simulation {
         referees[project].arrived()
         if fcm[project].admit(now) {
             flight.answer = fcm[project].answer(scenario, quiet: now > scenario.lastDisturbance, &dice, now: now)
+            if let share = scenario.projects[project].failing[flight.job], case .accepted = flight.answer,
+                failingDice.chance(share)
+            {
+                flight.answer = .failed
+            }
         } else {
             referees[project].violate("FCM's quota window is full")
             flight.answer = .slowDown(retryAfterMs: 1_000)

@@ -89,12 +89,14 @@ struct FanoutSlot: Equatable, Sendable {
     ///   - isQuiet: no fan-out may begin now (the busy minutes of the hour); active ones continue.
     ///   - canRun: whether the job may be sent and has first-pass work that no worker holds. A job that cannot run is
     ///     removed from the queue and has to be added again.
+    ///   - mayBegin: whether the guards of a job that can run let it begin a send now; otherwise it leaves the queue.
     ///   - nextEpoch: returns a number greater than all earlier ones.
     mutating func fill(
         nowMs: Int64,
         limit: Int,
         isQuiet: Bool = false,
         canRun: (Int) -> Bool,
+        mayBegin: (Int) -> Bool = { _ in true },
         nextEpoch: () -> UInt64
     ) -> Changes {
         var changes = Changes()
@@ -108,7 +110,7 @@ struct FanoutSlot: Equatable, Sendable {
             if canRun(job) { wait(ended.turn) }
         }
         while let head = waiting.first {
-            guard canRun(head.job) else {
+            guard canRun(head.job), mayBegin(head.job) else {
                 waiting.removeFirst()
                 continue
             }

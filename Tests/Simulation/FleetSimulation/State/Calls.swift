@@ -1,4 +1,5 @@
 internal import FanfareModel
+internal import StreamWire
 
 /// Request of the library's `claim`, reduced to the arguments that the model uses.
 struct ClaimRequest {
@@ -88,10 +89,14 @@ struct RecordRequest {
     var holdMs: Int64 = 0
     var results: [Result] = []
     var retries: [Retry] = []
+    /// First attempts that the flush reports; true for a failed one.
+    var firstAttempts: [Bool] = []
 }
 
-enum RecordReply {
+enum RecordReply: Equatable {
     case ok, stale, gone
+    /// Written, in a job with guards.
+    case granted(GuardedReply)
     /// An error reply. Some of the call's writes may have been applied.
     case failed
 }

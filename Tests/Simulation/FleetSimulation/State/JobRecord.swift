@@ -40,6 +40,11 @@ struct JobRecord {
     /// How long FCM fans out a send to a topic or condition.
     let holdMs: Int64
 
+    /// Nil for a job without guards.
+    var guards: GuardRecord?
+    /// Whether its guards took it out of the queue.
+    var isDeferred = false
+
     /// Whether the job was taken in, so that its spec exists.
     var isOpen = false
     var isOver = false
@@ -121,4 +126,6 @@ struct BatchRecord {
     /// Whether a recipient became a retry, by position.
     var handedOn: [Bool]
     var tally = CrashTally()
+    /// When its watermark was granted, in true time, and how far. Only for the referee.
+    var grants: [(below: Int, at: Int)] = []
 }

@@ -5,6 +5,7 @@ extension ProjectState {
             return nil
         }
         startDueJobs(nowMs, referee: referee)
+        applyLater(nowMs, referee: referee)
         applyAnswers(request.report, nowMs, referee: referee)
         let holdMs = governor.holdMs(nowMs: nowMs)
         var order = Order(request: request)
@@ -32,7 +33,7 @@ extension ProjectState {
         let isStopped = isPaused || (quarantined == request.lease && held(by: request.lease) == 0)
         let permits = lend(request, isStopped: isStopped, nowMs, referee: referee)
         let fresh = newsAfter(request.cursor, referee: referee)
-        let due = min(retry.first?.ms ?? .max, scheduled.first?.ms ?? .max)
+        let due = min(retry.first?.ms ?? .max, scheduled.first?.ms ?? .max, later.values.min() ?? .max)
         return ClaimReply(
             nowMs: nowMs,
             holdMs: holdMs,
@@ -84,8 +85,11 @@ extension ProjectState {
 
     private mutating func fillSlot(_ nowMs: Int64, referee: Referee) {
         guard !slot.waiting.isEmpty || !slot.active.isEmpty else { return }
+        yieldSlots(nowMs, referee: referee)
         let jobs = jobs
+        let before = self
         var epoch = epoch
+        var deferred: [(job: Int, Deferral)] = []
         if referee.breaks(.newestFirst), slot.active.isEmpty, slot.waiting.count > 1, let last = slot.waiting.last {
             // Removes the other jobs for a moment, so that the newest is first.
             let others = slot.waiting.dropLast()
@@ -99,12 +103,18 @@ extension ProjectState {
             nowMs: nowMs,
             limit: activeLimit + (referee.breaks(.activateOneMore) ? 1 : 0),
             canRun: { Self.canRun(jobs[$0]) },
+            mayBegin: {
+                let found = before.deferral(of: jobs[$0], isActive: false, isQueueEmpty: false, nowMs)
+                if let found { deferred.append(($0, found)) }
+                return found == nil
+            },
             nextEpoch: {
                 epoch = max(epoch + 1, UInt64(nowMs))
                 return epoch
             }
         )
         self.epoch = epoch
+        for (job, deferral) in deferred { postpone(job, deferral) }
         for holder in changes.activated { referee.activated(holder, of: self) }
         referee.tally.preemptions += changes.preempted.count
     }
@@ -125,23 +135,27 @@ extension ProjectState {
         _ name: BatchName,
         indexes: [Int],
         histories: [History],
+        watermark: Int? = nil,
+        grantedAt: Int? = nil,
         _ order: inout Order,
         epoch: UInt64
     ) {
+        let watermark = watermark ?? order.window
         batches[name] = BatchRecord(
             owner: order.lease,
             epoch: epoch,
-            watermark: order.window,
+            watermark: watermark,
             indexes: indexes,
             handedOn: Array(repeating: false, count: indexes.count)
         )
+        batches[name]?.grants = grantedAt.map { [(watermark, $0)] } ?? []
         addClaim(name, of: order.lease)
         if jobs[name.job].kind == .group { groupsOn.insert(name) }
         order.claims.append(
             Given(
                 name: name,
                 epoch: epoch,
-                watermark: order.window,
+                watermark: watermark,
                 deliveries: 1,
                 ending: jobs[name.job].ending,
                 isQuarantined: false,
@@ -153,10 +167,12 @@ extension ProjectState {
     }
 
     /// Gives the job's next first-pass batch. Returns its number of recipients; nil if no batch is left.
-    private mutating func claimFirstPass(_ id: Int, _ order: inout Order, _ nowMs: Int64) -> Int? {
+    private mutating func claimFirstPass(_ id: Int, _ order: inout Order, _ nowMs: Int64, referee: Referee) -> Int? {
         let from = jobs[id].next
         guard from < jobs[id].total else { return nil }
         let count = min(batchSize, jobs[id].total - from)
+        let most = firstWatermark(id, from: from, count: count, window: order.window, nowMs, referee: referee)
+        guard let most else { return nil }
         jobs[id].next = from + count
         let name = BatchName(job: id, part: from / batchSize, isRetry: false)
         if let watermark = rolledBack.removeValue(forKey: name) {
@@ -174,6 +190,8 @@ extension ProjectState {
             name,
             indexes: Array(from..<from + count),
             histories: Array(repeating: History(), count: count),
+            watermark: most,
+            grantedAt: referee.now,
             &order,
             epoch: nextEpoch(nowMs)
         )
@@ -255,7 +273,7 @@ extension ProjectState {
             if !jobs[id].orphans.isEmpty {
                 order.wanted -= claimOrphan(jobs[id].orphans.removeFirst(), &order, nowMs) ?? 0
             } else if jobs[id].next < jobs[id].total {
-                order.wanted -= claimFirstPass(id, &order, nowMs) ?? 0
+                order.wanted -= claimFirstPass(id, &order, nowMs, referee: referee) ?? 0
             } else {
                 // The other recipients are held by workers, which end them.
                 let waiting = jobs[id].waiting
@@ -354,7 +372,7 @@ extension ProjectState {
             self[keyPath: queue].removeFirst()
             let job = jobs[head.job]
             guard job.isOpen, !job.isPaused, !job.isParked, job.ending == .none else { continue }
-            order.wantedSingle -= claimFirstPass(head.job, &order, nowMs) ?? 0
+            order.wantedSingle -= claimFirstPass(head.job, &order, nowMs, referee: referee) ?? 0
         }
     }
 
@@ -373,7 +391,7 @@ extension ProjectState {
                     if !referee.breaks(.runBroadcastSuspects) { setAsideSuspect(&order) }
                     order.wanted -= 1
                 } else {
-                    guard let count = claimFirstPass(id, &order, nowMs) else { break }
+                    guard let count = claimFirstPass(id, &order, nowMs, referee: referee) else { break }
                     order.wanted -= count
                 }
             }

@@ -10,6 +10,7 @@ extension ProjectState {
 
     mutating func enqueue(_ id: Int) {
         let turn = jobs[id].turn
+        jobs[id].isDeferred = false
         switch jobs[id].kind {
         case .single: Self.insert(turn, into: &singles)
         case .group: Self.insert(turn, into: &groups)
@@ -48,6 +49,7 @@ extension ProjectState {
                 orphan(name, referee: referee)
             }
         }
+        if let guards = jobs[id].guards, guards.hold != .none { return }
         if !scheduled.contains(where: { $0.job == id }), Self.hasFirstPass(jobs[id]), !slot.isActive(id) { enqueue(id) }
     }
 
@@ -60,6 +62,7 @@ extension ProjectState {
         jobs[id].stoppedAt = nil
         jobs[id].orphans = []
         jobs[id].held = []
+        later[id] = nil
         ending.removeAll { $0 == id }
         expiring.removeAll { $0.job == id }
         scheduled.removeAll { $0.job == id }
@@ -85,6 +88,8 @@ extension ProjectState {
         guard jobs[id].isOpen, jobs[id].ending == .none else { return }
         jobs[id].isPaused = false
         jobs[id].isParked = false
+        jobs[id].guards?.hold = .none
+        later[id] = nil
         jobs[id].ending = letter
         jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
         parked.removeAll { $0 == id }
@@ -112,7 +117,9 @@ extension ProjectState {
     }
 
     mutating func resume(_ id: Int, referee: Referee) {
-        guard jobs[id].isOpen, jobs[id].isPaused, !jobs[id].isParked else { return }
+        let isHeld = jobs[id].guards?.hold == .held
+        guard jobs[id].isOpen, jobs[id].isPaused || isHeld, !jobs[id].isParked else { return }
+        if isHeld { endCanary(id) }
         continueJob(id, referee: referee)
     }
 
@@ -128,6 +135,9 @@ extension ProjectState {
         jobs[id].isPaused = false
         jobs[id].isParked = false
         jobs[id].stoppedAt = nil
+        jobs[id].guards?.sample = []
+        if jobs[id].guards?.hold == .afterPause { jobs[id].guards?.hold = .held }
+        referee.resumed(id)
         restore(id, referee: referee)
     }
 

@@ -28,7 +28,8 @@ extension ProjectState {
         let takesTurns =
             referee.breaks(.broadcastWithoutTurn)
             ? job.kind == .fanout && needsTurn(name, batch) : needsTurn(name, batch)
-        if job.isPaused || job.isParked || job.ending != .none {
+        let isBehindCanary = !name.isRetry && !batch.isSent && (job.guards.map { $0.hold != .none } ?? false)
+        if job.isPaused || job.isParked || job.ending != .none || isBehindCanary {
             jobs[name.job].orphans.append(name)
         } else if batch.tally.isSuspect {
             suspects.append(name)

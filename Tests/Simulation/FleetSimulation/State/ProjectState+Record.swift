@@ -77,7 +77,8 @@ extension ProjectState {
         guard jobs[name.job].passed * batchSize >= jobs[name.job].total else { return }
         guard jobs[name.job].kind == .fanout, slot.isActive(name.job) else { return }
         slot.release(name.job)
-        referee.passed(name.job, isAnotherWaiting: !slot.waiting.isEmpty)
+        // A job that waits for its guards takes over later.
+        referee.passed(name.job, isAnotherWaiting: slot.waiting.contains { jobs[$0.job].guards == nil })
     }
 
     /// Drops a batch of a job that Redis no longer has.
@@ -136,18 +137,22 @@ extension ProjectState {
         }
         if isFirstTime, request.holdMs > 0 { referee.held(milliseconds: request.holdMs) }
 
-        if isOwned, let watermark = request.watermark, let batch = batches[name], watermark > batch.watermark {
-            batches[name]?.watermark = watermark
-        }
+        if jobs[id].guards == nil, isOwned { confirm(request.watermark, of: name) }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name, referee: referee) }
+        let granted = applyGuards(request, isOwned: isOwned, isFirstTime: isFirstTime, nowMs, referee: referee)
         if isOwned, request.isFinish { finish(request, referee: referee) }
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
         }
         referee.audit(jobs[id])
-        return .ok
+        return granted.map { .granted($0) } ?? .ok
+    }
+
+    private mutating func confirm(_ watermark: Int?, of name: BatchName) {
+        guard let watermark, let batch = batches[name], watermark > batch.watermark else { return }
+        batches[name]?.watermark = watermark
     }
 
     /// Closes a batch, or opens it again where a rollback lost results.

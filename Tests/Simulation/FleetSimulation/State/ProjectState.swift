@@ -16,6 +16,8 @@ struct ProjectState {
     var scheduled: [Due] = []
     var expiring: [Due] = []
     var ending: [Int] = []
+    /// When jobs that their guards hold back are looked at again.
+    var later: [Int: Int64] = [:]
     var batches: [BatchName: BatchRecord] = [:]
     /// The batches held by each lease, in the order of their claims.
     var claims: [Int: [BatchName]] = [:]
