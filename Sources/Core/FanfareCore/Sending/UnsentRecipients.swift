@@ -95,7 +95,8 @@ struct UnsentRecipients: Sendable {
 
     private mutating func nextGranted() -> Int? {
         if let position = repeated.popLast() { return position }
-        if let ready = waiting.firstIndex(where: { reach($0) < watermark.confirmed }) { return waiting.remove(at: ready) }
+        let ready = waiting.firstIndex { reach($0) < watermark.confirmed }
+        if let ready { return waiting.remove(at: ready) }
         while head < positions.count, positions[head] < watermark.confirmed {
             let position = positions[head]
             head += 1
