@@ -11,6 +11,12 @@ public final class SendJob {
     let adapter: ProtocolAdapter?
     /// Recipients in the job's canary; nil without one.
     let canary: Int?
+    /// Whether Redis learns the outcome of each recipient's first attempt.
+    let reportsFirstAttempts: Bool
+    /// Whether its watermarks are granted by guards, which may allow less than is asked for.
+    let isGuarded: Bool
+    /// Whether a guard may grant a watermark in parts, so that what stands below it must not wait for the rest.
+    let isGrantedInParts: Bool
     /// Why its recipients cannot be sent; nil if there is an adapter.
     let untranslatable: Failure?
 
@@ -20,6 +26,9 @@ public final class SendJob {
         self.spec = spec
         results = spec.results.resolved(total: spec.total)
         canary = spec.guards.canary.flatMap { try? Canary(Array($0.utf8)) }?.count(total: spec.total)
+        reportsFirstAttempts = spec.guards.stopIf != nil
+        isGuarded = !spec.guards.isEmpty
+        isGrantedInParts = spec.guards.ratePerMinute != nil || spec.guards.canary != nil
         do throws(TranslationError) {
             self.adapter = if let adapter { adapter } else { try ProtocolAdapter(spec, job: id, settings: settings) }
             untranslatable = nil
@@ -59,15 +68,6 @@ public final class SendJob {
     func lifetimeMs(of recipient: ClaimedRecipient, firstAttemptMs: Int64) -> Int64? {
         adapter?.lifetimeMs(firstAttemptMs: firstAttemptMs, element: recipient.element)
     }
-
-    /// Whether Redis learns the outcome of each recipient's first attempt.
-    var reportsFirstAttempts: Bool { spec.guards.stopIf != nil }
-
-    /// Whether its watermarks are granted by guards, which may allow less than is asked for.
-    var isGuarded: Bool { !spec.guards.isEmpty }
-
-    /// Whether a guard may grant a watermark in parts, so that what stands below it must not wait for the rest.
-    var isGrantedInParts: Bool { spec.guards.ratePerMinute != nil || spec.guards.canary != nil }
 
     /// Whether an ambiguous attempt has to be remembered: a second one shows the message twice, or fails because the
     /// group exists.

@@ -92,9 +92,10 @@ extension SendMachine {
         // The watermark has to cover all recipients of a request.
         let window = max(settings.window, most)
         requestWatermark(slot, window: window)
+        let isGranted = isGranted(slot)
         while unsentCount(slot) > 0 {
             // What waits for a guard needs no permits, and keeps no other batch back.
-            if isGranted(slot), batches[slot].unsent.leftBelowWatermark == 0 { return true }
+            if isGranted, batches[slot].unsent.leftBelowWatermark == 0 { return true }
             guard let count = recipients(slot, adapter, most, room) else {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
