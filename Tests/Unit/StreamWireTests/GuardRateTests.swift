@@ -96,7 +96,7 @@ import Testing
             try await guards.bench.intake("c", tokens(1_500))
             let others = try await guards.claims("w2")
             #expect(others.map(\.job) == ["b", "b"])
-            #expect(try await guards.state("a") == ["waiting", nil])
+            #expect(try await guards.state("a") == ["waiting", "rate: 60 a minute"])
             // It has used its rate up.
             #expect(try await held.record(0..<1, asking: 9, in: guards.bench).watermark == 1)
             try await guards.advance(1_100)

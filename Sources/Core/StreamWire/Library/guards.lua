@@ -99,6 +99,13 @@ function defer_closed(base, id, spec, now)
   return true
 end
 
+-- Defers a job that has used its rate up. Part of a step. The reason stays: its rate decides when the job ends.
+local function defer_for_rate(base, id, spec, rate, due)
+  defer(base, id, spec, due)
+  -- A rate that was cut to the quota has a reason already.
+  write('HSETNX', base .. 'job:' .. id, 'reason', 'rate: ' .. rate .. ' a minute')
+end
+
 -- Defers a queued or active job that may not begin a send now. Returns whether it did.
 -- `is_active`: the job holds the slot, which it keeps while no other fan-out waits for it.
 function defer_waiting(base, id, spec, now, is_active)
@@ -115,7 +122,7 @@ function defer_waiting(base, id, spec, now, is_active)
   local have, wait, cap = refill_rate(base, guards, now)
   if wait == 0 or (is_active and redis.call('ZCARD', base .. 'queue') == 0) then return false end
   -- Until it may send a quarter of a second's again: each turn costs the others some time.
-  in_step(base, id, defer, base, id, spec, now + math.ceil(wait * (cap - have) / (1 - have)))
+  in_step(base, id, defer_for_rate, base, id, spec, guards.rate, now + math.ceil(wait * (cap - have) / (1 - have)))
   return true
 end
 
