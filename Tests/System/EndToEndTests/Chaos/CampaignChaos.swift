@@ -13,7 +13,7 @@ import Testing
             try await rig.startSandbox(["--quota-per-minute", "100000000"])
             _ = try await rig.control("POST", "/faults", #"{"match":{"path":"/v1/"},"action":{"delay_ms":100}}"#)
             let configuration = try rig.configuration(
-                worker: "lease_ms: 1500, renew_ms: 300, max_in_flight: 60, window: 32"
+                worker: "lease_ms: 1500, renew_ms: 300, max_in_flight: 60, watermark_step: 32"
             )
             var fleet: [ChildProcess] = []
             for _ in 0..<3 { fleet.append(try await rig.startWorker(configuration)) }
@@ -33,6 +33,10 @@ import Testing
             }
             rig.redis.kill9()
             try rig.redis.restart()
+            // The rig's own connection is lost, too.
+            try await Wait.until("an answer of Redis", seconds: 60) {
+                (try? await rig.client.send(RedisCommand("PING"))) != nil
+            }
             let job = try await rig.finished("c", seconds: 240)
             #expect(job["sent"] == "\(Self.count)", "\(job)")
             try await audit(rig)
