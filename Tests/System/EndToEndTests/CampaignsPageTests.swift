@@ -22,7 +22,7 @@ import Testing
         // The sandbox and the worker end with the script, which is the first process of their namespace.
         let process = try ChildProcess(
             [
-                "--net", "--pid", "--fork", "--kill-child", "sh", "-c",
+                "--net", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c",
                 "cd '\(folder.path)' && ip link set lo up && exec sh campaign.sh",
             ],
             environment: ["PATH": "\(folder.path):\(path)", "REDIS_URL": "unix://\(redis.socketPath)"],

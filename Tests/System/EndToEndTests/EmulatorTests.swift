@@ -63,7 +63,7 @@ import Testing
             kill $sandbox
             """
         let process = try ChildProcess(
-            ["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-c", script],
+            ["--mount", "--net", "--pid", "--mount-proc", "--fork", "--kill-child", "bash", "-c", script],
             executable: URL(fileURLWithPath: "/usr/bin/unshare")
         )
         _ = try await process.wait(seconds: 300)
