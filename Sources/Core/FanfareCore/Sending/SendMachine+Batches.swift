@@ -261,7 +261,7 @@ extension SendMachine {
 
     /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Those that wait for a
     /// guard do neither: another job may have to go on before.
-    private func sendableCount(_ slot: Int) -> Int {
+    func sendableCount(_ slot: Int) -> Int {
         isGranted(slot) ? batches[slot].unsent.leftBelowWatermark : unsentCount(slot)
     }
 

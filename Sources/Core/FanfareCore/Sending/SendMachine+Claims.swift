@@ -93,7 +93,6 @@ extension SendMachine {
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
         guard most > 1 else { return 1 }
-        let left = isGranted(slot) ? batches[slot].unsent.leftBelowWatermark : unsentCount(slot)
-        return min(most, left, max(1, settings.quotaPerMinute / 4))
+        return min(most, sendableCount(slot), max(1, settings.quotaPerMinute / 4))
     }
 }
