@@ -96,6 +96,7 @@ let package = Package(
                 .embedInCode("Library/pace.lua"),
                 .embedInCode("Library/leases.lua"),
                 .embedInCode("Library/reconcile.lua"),
+                .embedInCode("Library/recipients.lua"),
                 .embedInCode("Library/intake.lua"),
                 .embedInCode("Library/copy.lua"),
                 .embedInCode("Library/batches.lua"),

@@ -17,6 +17,7 @@ public enum FunctionLibrary {
         PackageResources.pace_lua,  // rates of recipients, operations and XMPP connections
         PackageResources.leases_lua,  // workers: register, renew, declare dead, deregister
         PackageResources.reconcile_lua,  // release of batches, and their comparison with a worker
+        PackageResources.recipients_lua,  // recipients that an entry brings
         PackageResources.intake_lua,  // intake and reject: from an entry to a job
         PackageResources.copy_lua,  // the private copy of an audience
         PackageResources.batches_lua,  // claims of first passes and of orphans

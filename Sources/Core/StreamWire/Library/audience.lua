@@ -1,11 +1,12 @@
 -- Estimates of topics' audiences, which decide how long a broadcast keeps the slot. A count that Redis refuses is an
 -- unknown size, never an error.
 
+local count_subscribed, estimate_audience
+
+do
+
 -- How many topics of a project are counted, the most recently used ones. A HyperLogLog takes at most 12 kB.
 local MOST_COUNTED = 10000
-
--- The longest that an estimate holds the slot.
-local DAY = 24 * HOUR
 
 -- Marks a topic's count as used. Above the limit the least recently used topic is removed.
 local function touch_counted(base, topic, ...)
@@ -21,7 +22,7 @@ end
 
 -- Counts tokens whose subscription to a topic succeeded, each once.
 -- `value`: the topic's name, a line feed, and for each token a hash of 8 bytes.
-local function count_subscribed(base, value)
+function count_subscribed(base, value)
   local cut = string.find(value, '\n', 1, true)
   if not cut then return end
   local topic, hashes = string.sub(value, 1, cut - 1), {}
@@ -58,7 +59,7 @@ end
 
 -- Estimates the audience of a broadcast, and writes the estimate and its source to the job's hash.
 -- Returns for how many ms the send keeps the slot, the source and the size; source nil if the job's worker named none.
-local function estimate_audience(base, id)
+function estimate_audience(base, id)
   local spec = base .. 'spec:' .. id
   local hold_ms, source, estimate, formula, fanout_rate = unpack(redis.call('HMGET', spec, 'hold_ms', 'audience_source',
     'audience_estimate', 'audience_formula', 'fanout_rate'))
@@ -66,10 +67,13 @@ local function estimate_audience(base, id)
   if formula then
     local counted = counted_audience(base, formula)
     source, size = counted and 'counted' or 'none', counted or 0
+    -- An estimate holds the slot for a day at most.
     hold = math.min(DAY, math.floor(size * 1000 / math.max(1, tonumber(fanout_rate or '1'))))
   end
   if source then
     write('HSET', base .. 'job:' .. id, 'audience_estimate', int(size), 'audience_source', source)
   end
   return hold, source, size
+end
+
 end

@@ -27,7 +27,8 @@
 --   unwanted                        set: entries of `jobs` that were cancelled before a worker took them
 --   seen:<id>                       string: the id is taken, for the dedupe window
 --   spec:<id>                       hash: what a worker needs to run the job, and its progress; deleted with its end
---   rcpt:<id>                       hash: batch number -> recipients, one a line; a field is deleted with its batch
+--   rcpt:<id>                       hash: batch number -> recipients, one a line; further fields of a batch are pieces
+--                                   of a long text, see recipients.lua. They are deleted with their batch
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result; a one-recipient job has none
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result

@@ -21,7 +21,7 @@ end
 
 -- Recipients of positions from..from+count-1, or nil when the audience has changed.
 local function first_pass_recipients(base, id, spec, n, from, count)
-  if spec.source == 'inline' then return redis.call('HGET', base .. 'rcpt:' .. id, n) or '' end
+  if spec.source == 'inline' then return read_recipients(base, id, n) end
   local key = spec.source == 'list' and spec.audience or base .. 'copy:' .. id
   if spec.ending then
     -- Nothing more is sent: a recipient that left the audience gets its result without a name.

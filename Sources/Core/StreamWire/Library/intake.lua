@@ -117,6 +117,7 @@ local function shown_fields(job, args, first_pair, first_batch)
     local name, value = args[i], args[i + 1]
     -- See JobSpec.campaignMark.
     if name == 'kind' then value = string.gsub(value, '%+$', '') end
+    if name == 'personal' then job.is_personal = true end
     if SHOWN[name] and value ~= 'token' then add_pair(fields, name, value) end
   end
   if job.not_before ~= '0' then add_pair(fields, 'not_before', job.not_before) end
@@ -143,7 +144,7 @@ local function write_job(base, job, args, first_pair, common)
   local id, wall, total = job.id, common.wall, int(job.total)
   local key, spec, first_batch = base .. 'job:' .. id, base .. 'spec:' .. id, first_pair + 2 * job.pairs
   local fields = shown_fields(job, args, first_pair, first_batch)
-  for i = first_batch, #args do redis.call('HSET', base .. 'rcpt:' .. id, int(i - first_batch), args[i]) end
+  for i = first_batch, #args do write_recipients(base, id, int(i - first_batch), args[i], job.is_personal) end
   local created = pushed_at(job.entry, wall)
   if job.is_taken then
     new_job(key, 'active', job.total, created, 'started_ms', int(wall), unpack(fields))
@@ -228,7 +229,7 @@ function intake(base, args, common)
     worker = worker, window = window, total = tonumber(total), source = 'inline', audience = audience,
     not_before = not_before, expires_at = tonumber(expires_at), member = member, class = class,
     quota = tonumber(quota), connection = connection, pairs = tonumber(pairs_count), is_unwanted = false,
-    is_scheduled = false, is_taken = false }
+    is_scheduled = false, is_taken = false, is_personal = false }
   if not is_first then
     refuse_stuck(id)
     if is_duplicate(base, job) then return drop_duplicate(base, id, entry, common) end

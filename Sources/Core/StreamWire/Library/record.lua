@@ -158,7 +158,7 @@ end
 local function close_batch(base, id, n, worker, flush)
   local name = id .. '/' .. n
   if is_accounted(base, id, flush) then
-    if flush.holder.from then write('HDEL', base .. 'rcpt:' .. id, n) end
+    if flush.holder.from then delete_recipients(base, id, n) end
     write('DEL', flush.batch)
   else
     -- Redis has forgotten an earlier call: the next holder gets the batch with all recipients below the watermark.
