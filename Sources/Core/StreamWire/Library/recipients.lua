@@ -43,11 +43,11 @@ end
 
 -- A batch's recipients; '' when there are none.
 function read_recipients(base, id, n)
-  local text = ''
+  local pieces = {}
   for _, piece in ipairs(redis.call('HMGET', base .. 'rcpt:' .. id, unpack(fields_of(n)))) do
-    text = text .. (piece or '')
+    if piece then pieces[#pieces + 1] = piece end
   end
-  return text
+  return table.concat(pieces)
 end
 
 -- Part of a step.
