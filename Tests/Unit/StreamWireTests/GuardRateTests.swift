@@ -84,6 +84,32 @@ import Testing
         }
     }
 
+    /// The quota falls, is raised, and an operator pauses the job: whoever looks at it learns by what its pace is decided.
+    @Test func reasonFollowsTheQuotaOfARunningJob() async throws {
+        try await withGuardBench { guards in
+            try await guards.intake("a", 2_500) { $0.ratePerMinute = 6_000 }
+            var batch = GuardedBatch(try #require(try await guards.claims().first))
+            try await guards.advance(200)
+            _ = try await batch.record(0..<5, asking: 100, in: guards.bench)
+            #expect(try await guards.bench.job("a")["reason"] == nil)
+            let quota = RedisCommand("HSET", guards.keys.base + "ctl", "quota", "1200")
+            _ = try await guards.bench.call(quota)
+            try await guards.advance(200)
+            _ = try await batch.record(5..<10, asking: 100, in: guards.bench)
+            let cut = "rate: 6000 a minute, cut to the project's quota of 1200"
+            #expect(try await guards.bench.job("a")["reason"] == cut)
+            try await guards.pause("a")
+            #expect(try await guards.bench.job("a")["reason"] != cut)
+            try await batch.release(guards)
+            _ = try await guards.resume("a")
+            try await guards.advance(2_000)
+            batch = GuardedBatch(try #require(try await guards.claims().first))
+            try await guards.advance(2_000)
+            _ = try await batch.record(10..<12, asking: 100, in: guards.bench)
+            #expect(try await guards.bench.job("a")["reason"] == cut)
+        }
+    }
+
     @Test func fanOutThatWaitsForItsRateYieldsTheSlotAndComesBackAtItsOldPlace() async throws {
         try await withGuardBench { guards in
             try await guards.intake("a", 2_500) { $0.ratePerMinute = 60 }

@@ -55,6 +55,18 @@ local function pace_of_rate(base, guards)
   return rate, math.max(1, rate / 4)
 end
 
+-- Writes into the job's hash that its rate holds it, or that the quota does, which is lower. Other reasons stay. Part of
+-- a step. `waits`: the job has no slot; one that sends shows a lower quota only.
+local function show_rate(base, id, guards, waits)
+  local quota = tonumber(redis.call('HGET', base .. 'ctl', 'quota')) or math.huge
+  local is_cut = tonumber(guards.rate) > quota
+  local reason = 'rate: ' .. guards.rate .. ' a minute'
+  if is_cut then reason = reason .. ", cut to the project's quota of " .. int(quota) end
+  local known = redis.call('HGET', base .. 'job:' .. id, 'reason')
+  local may_write = known and string.find(known, '^rate: ') or not known and (waits or is_cut)
+  if may_write and known ~= reason then write('HSET', base .. 'job:' .. id, 'reason', reason) end
+end
+
 -- First attempts that may be allowed now, the ms until there is one, the most that there can be, and the rate a second.
 local function refill_rate(base, guards, now)
   local rate, cap = pace_of_rate(base, guards)
@@ -100,10 +112,9 @@ function defer_closed(base, id, spec, now)
 end
 
 -- Defers a job that has used its rate up. Part of a step. The reason stays: its rate decides when the job ends.
-local function defer_for_rate(base, id, spec, rate, due)
+local function defer_for_rate(base, id, spec, guards, due)
   defer(base, id, spec, due)
-  -- A rate that was cut to the quota has a reason already.
-  write('HSETNX', base .. 'job:' .. id, 'reason', 'rate: ' .. rate .. ' a minute')
+  show_rate(base, id, guards, true)
 end
 
 -- Defers a queued or active job that may not begin a send now. Returns whether it did.
@@ -122,7 +133,7 @@ function defer_waiting(base, id, spec, now, is_active)
   local have, wait, cap = refill_rate(base, guards, now)
   if wait == 0 or (is_active and redis.call('ZCARD', base .. 'queue') == 0) then return false end
   -- Until it may send a quarter of a second's again: each turn costs the others some time.
-  in_step(base, id, defer_for_rate, base, id, spec, guards.rate, now + math.ceil(wait * (cap - have) / (1 - have)))
+  in_step(base, id, defer_for_rate, base, id, spec, guards, now + math.ceil(wait * (cap - have) / (1 - have)))
   return true
 end
 
@@ -162,6 +173,7 @@ function raise_watermark(base, id, spec, batch, asked, now)
   if guards.rate then
     local have, next_ms, cap, rate = refill_rate(base, guards, now)
     most = math.min(most, known + math.floor(have))
+    show_rate(base, id, guards)
     wait = math.max(next_ms, math.min(250, math.ceil(cap / 2 * 1000 / rate)), 10)
   end
   if most <= known then return known, wait end
