@@ -28,9 +28,42 @@ struct AudienceList {
     /// A unique name: a list that a job reads must never change.
     static func newKey(project: String) -> String { "audience:{\(project)}:\(UUID().uuidString.lowercased())" }
 
+    /// Writes the elements of a long file, and tells the user.
+    /// - Parameters:
+    ///   - elements: those that were read already; empty afterwards.
+    ///   - limit: why they are written to a list, such as `more than 100000 tokens`.
+    ///   - bytes: the text of an element.
+    ///   - next: reads the next element; nil at the end.
+    mutating func write<Element, Text: Collection<UInt8>>(
+        _ elements: inout [Element],
+        because limit: String,
+        _ bytes: (Element) -> Text,
+        next: () throws -> Element?
+    ) async throws {
+        Console.error("fanfare: \(limit): writing them to the list \(key) first")
+        repeat {
+            try await append(elements, bytes)
+            elements.removeAll(keepingCapacity: elements.count <= Self.pieceSize)
+            while elements.count < Self.pieceSize, let element = try next() { elements.append(element) }
+        } while !elements.isEmpty
+    }
+
+    /// Ends the writing, and tells the user how long the list is kept. Deletes the list when the file is bad after all.
+    /// - Parameters:
+    ///   - source: the option that named the file.
+    ///   - check: lines of a pipe are checked only now, and a file may have changed since it was checked.
+    func end(_ source: String, check: () throws -> Void) async throws {
+        guard total > 0 else { throw Outcome.failed.because("\(source): the file changed while it was read") }
+        do { try check() } catch {
+            await delete()
+            throw error
+        }
+        Console.error("fanfare: \(total) \(noun); the list expires 7 days after the start of the job")
+    }
+
     /// Appends elements, in one command for each piece.
     /// - Parameter bytes: the text of an element.
-    mutating func append<Element, Text: Collection<UInt8>>(
+    private mutating func append<Element, Text: Collection<UInt8>>(
         _ elements: [Element],
         _ bytes: (Element) -> Text
     ) async throws {
@@ -63,16 +96,7 @@ struct AudienceList {
     }
 
     /// Deletes the list. It expires where the user may not delete it.
-    func delete() async { _ = try? await client.send(RedisCommand("DEL", key)) }
-
-    /// Tells the user that the list is going to be written.
-    /// - Parameter limit: why, such as `more than 100000 tokens`.
-    func announce(_ limit: String) { Console.error("fanfare: \(limit): writing them to the list \(key) first") }
-
-    /// Tells the user how long the list is kept.
-    func report() {
-        Console.error("fanfare: \(total) \(noun); the list expires 7 days after the start of the job")
-    }
+    private func delete() async { _ = try? await client.send(RedisCommand("DEL", key)) }
 }
 
 extension RedisClient {

@@ -54,24 +54,19 @@ final class TokensFile {
     func write(to key: String, _ client: RedisClient, startMs: Int64?) async throws {
         guard isLong else { return }
         var list = AudienceList(key, client, startMs: startMs, noun: "tokens")
-        list.announce("more than \(Self.inlineLimit) tokens")
-        repeat {
-            try await list.append(tokens, \.utf8)
-            tokens.removeAll(keepingCapacity: true)
-            while tokens.count < Self.inlineLimit, let token = try reader.next() { tokens.append(token) }
-        } while !tokens.isEmpty && reader.faults.count == 0
-        try await checkWritten(list)
-        list.report()
-    }
-
-    /// Lines of a pipe are checked only now, and a file may have changed since it was checked.
-    private func checkWritten(_ list: AudienceList) async throws {
-        guard list.total > 0 else {
-            throw Outcome.failed.because("--tokens-file: the file changed while it was read")
+        let limit = "more than \(Self.inlineLimit) tokens"
+        try await list.write(
+            &tokens,
+            because: limit,
+            \.utf8,
+            next: { [self] in
+                reader.faults.count == 0 ? try reader.next() : nil
+            }
+        )
+        try await list.end("--tokens-file") {
+            guard reader.faults.count > 0 else { return }
+            try reader.checkRest()
+            try reader.faults.throwIfAny(advice: Self.advice)
         }
-        guard reader.faults.count > 0 else { return }
-        try reader.checkRest()
-        await list.delete()
-        try reader.faults.throwIfAny(advice: Self.advice)
     }
 }

@@ -10,8 +10,6 @@ final class RecipientsFile {
     static let inlineLimit = AudienceList.inlineLimit
     /// Maximum size of the recipients in a stream entry, bytes.
     static let inlineBytes = 32 << 20
-    /// Recipients that are held while they are written to a list.
-    private static let pieceSize = 1_000
     private static let advice = "; correct them, or push the job as it is with --no-check"
 
     private let source: String
@@ -71,24 +69,18 @@ final class RecipientsFile {
     func write(to key: String, _ client: RedisClient, startMs: Int64?) async throws {
         guard let excess else { return }
         var list = AudienceList(key, client, startMs: startMs, noun: "recipients")
-        list.announce(excess)
-        repeat {
-            try await list.append(elements) { $0 }
-            elements.removeAll()
-            while elements.count < Self.pieceSize, let element = try reader.next() { elements.append(element) }
-        } while !elements.isEmpty && reader.faults.count == 0
-        try await checkWritten(list)
-        list.report()
-    }
-
-    /// Rows of a pipe are checked only now, and a file may have changed since it was checked.
-    private func checkWritten(_ list: AudienceList) async throws {
-        guard list.total > 0 else {
-            throw Outcome.failed.because("\(source): the file changed while it was read")
+        try await list.write(
+            &elements,
+            because: excess,
+            { $0 },
+            next: { [self] in
+                reader.faults.count == 0 ? try reader.next() : nil
+            }
+        )
+        try await list.end(source) {
+            guard reader.faults.count > 0 else { return }
+            try reader.checkRest()
+            try reader.faults.throwIfAny(advice: Self.advice)
         }
-        guard reader.faults.count > 0 else { return }
-        try reader.checkRest()
-        await list.delete()
-        try reader.faults.throwIfAny(advice: Self.advice)
     }
 }
