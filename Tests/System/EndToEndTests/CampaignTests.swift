@@ -152,7 +152,7 @@ import Testing
             for index in 0..<30_000 { command.append(index % 20 == 0 ? "sbx-unregistered-\(index)" : "t\(index)") }
             _ = try await rig.client.send(command)
             let (inFlight, window) = (100, 64)
-            let configuration = try rig.configuration(worker: "max_in_flight: \(inFlight), window: \(window)")
+            let configuration = try rig.configuration(worker: "max_in_flight: \(inFlight), watermark_step: \(window)")
             for _ in 0..<3 { try await rig.startWorker(configuration) }
             try await rig.push([
                 "id": "c", "audience": "people:{demo}:1", "message": #"{"data":{"a":"b"}}"#,
