@@ -24,14 +24,16 @@ struct GuardOptions: ParsableArguments {
     @Option(help: .value("text", "Send inside these hours only, such as \"09:00-21:00 Europe/Madrid\"."))
     var sendWindow: String?
 
+    /// The check of the job names `canary_wait_ms`, and milliseconds.
+    func validate() throws {
+        guard let canaryWait, !(1...604_800).contains(canaryWait) else { return }
+        throw ValidationError("--canary-wait: \(canaryWait) is not 1 to 604800 seconds")
+    }
+
     func apply(to job: inout PushJob) {
         job.guards.ratePerMinute = rate
         job.guards.canary = canary
-        // The check refuses a wait beyond 64 bits as it does any other above the limit.
-        job.guards.canaryWaitMs = canaryWait.map { seconds in
-            let (wait, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000)
-            return isTooLong ? .max : wait
-        }
+        job.guards.canaryWaitMs = canaryWait.map { $0 * 1_000 }
         job.guards.stopIf = stopIf
         job.guards.sendWindow = sendWindow
     }

@@ -108,6 +108,15 @@ import Testing
         check(Fanfare.self, "fanfare")
     }
 
+    /// The option counts seconds; the field of the job that it sets counts milliseconds.
+    @Test(arguments: ["0", "604801", "9223372036854775807"])
+    func canaryWaitOutOfRangeIsReportedInSeconds(wait: String) throws {
+        let line = Self.send + ["--token", "a", "--title", "x", "--canary", "1", "--canary-wait", wait]
+        let error = try #require(throws: (any Error).self) { try Fanfare.parseAsRoot(line) }
+        #expect(Fanfare.exitCode(for: error).rawValue == 64)
+        #expect(Fanfare.message(for: error) == "--canary-wait: \(wait) is not 1 to 604800 seconds")
+    }
+
     @Test func missingOptionIsReported() async throws {
         let line = Self.send + ["--token", "a"]
         let error = try await #require(throws: (any Error).self) { try await Fanfare.parseCommand(line) }

@@ -85,10 +85,6 @@ import Testing
         (["--rate", "0"], "fanfare: rate: 0 is not 1 to"),
         (["--canary", "x"], "fanfare: canary: \"x\" is not a number"),
         (["--canary-wait", "5"], "fanfare: canary_wait_ms: only with canary"),
-        (
-            ["--canary", "5", "--canary-wait", "9223372036854775807"],
-            "fanfare: canary_wait_ms: 9223372036854775807 is not"
-        ),
         (["--stop-if", "x>1%"], "fanfare: stop_if: \"x\" is not one of"),
         (["--send-window", "9-21"], "fanfare: send_window: \"9-21\" is not a window such as"),
         (
