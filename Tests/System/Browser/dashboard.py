@@ -7,6 +7,7 @@ FANFARE is the program. Needs what `ops/browser` installs. Ends with 0 if every 
 """
 
 import overview_steps as steps
+from campaign_steps import campaigns
 from session import check_console, session
 
 TOKEN = "a-token-for-the-browser"
@@ -22,6 +23,7 @@ def main():
             lambda: steps.keeps_focus(browser, address),
             lambda: steps.dead(browser, fleet, address),
             lambda: steps.story(browser, address),
+            lambda: campaigns(browser, fleet, address),
         ):
             step()
             check_console(browser)

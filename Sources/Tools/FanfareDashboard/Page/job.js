@@ -141,6 +141,14 @@ class Results {
     this.load();
   }
 
+  /** Reads the first page again if it was empty and the job has results to keep since. */
+  update(job) {
+    this.offer(job.errors);
+    this.policy = { failures: ": this job keeps those that are not sent", none: ": this job keeps none (results=none)" }[job.results_policy];
+    this.kept = job.results_policy === "none" ? 0 : finished(job) - (job.results_policy === "failures" ? job.sent : 0);
+    if (this.isEmpty && this.kept > this.keptBefore) this.load();
+  }
+
   /** Offers the errors that the job has. */
   offer(errors) {
     const known = [...this.error.options].map((option) => option.value);
@@ -163,6 +171,8 @@ class Results {
     if (this.error.value) query.set("error", this.error.value);
     for (const [index, kind] of ["ndjson", "csv"].entries()) this.links[index].href = `${this.path}.${kind}?${query}`;
     const mine = (this.turn = (this.turn ?? 0) + 1);
+    this.isEmpty = false;
+    this.keptBefore = this.kept ?? 0;
     const results = [];
     const unreadable = [];
     let next = after;
@@ -178,6 +188,7 @@ class Results {
         text(this.said, `Searching: nothing up to ${time(Number(next.split("-")[0]))}.`);
       }
       this.next = next;
+      this.isEmpty = results.length === 0 && !next && !after;
       this.rows.replaceChildren(...results.map((result) => this.row(result)));
       show(this.table, results.length > 0);
       show(this.more, Boolean(next));
@@ -267,10 +278,7 @@ class JobPage {
       this.results = new Results(this.project, this.id);
       this.body.append(this.results.node);
     }
-    if (this.results) {
-      this.results.offer(job.errors);
-      this.results.policy = { failures: ": this job keeps those that are not sent", none: ": this job keeps none (results=none)" }[job.results_policy];
-    }
+    this.results?.update(job);
   }
 
   drawErrors() {
