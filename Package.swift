@@ -122,12 +122,16 @@ let package = Package(
             path: "Sources/Transports/EventLoop",
             swiftSettings: strict
         ),
+        // Requests to one origin over many connections, whatever library speaks HTTP on them.
+        .target(
+            name: "HTTPLanes",
+            dependencies: ["FanfareModel", "EventLoop", .product(name: "DequeModule", package: "swift-collections")],
+            path: "Sources/Transports/HTTPLanes",
+            swiftSettings: strict
+        ),
         .target(
             name: "CurlTransport",
-            dependencies: [
-                "FanfareModel", "EventLoop", "CCurl", "CHTTP2Observer",
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
+            dependencies: ["FanfareModel", "EventLoop", "HTTPLanes", "CCurl", "CHTTP2Observer"],
             path: "Sources/Transports/CurlTransport",
             swiftSettings: strict
         ),
@@ -208,7 +212,7 @@ let package = Package(
         .target(
             name: "FanfareTelemetry",
             dependencies: [
-                "CurlTransport", "EventLoop", "FanfareJSON", "FanfareMetrics", "FanfareModel",
+                "CurlTransport", "HTTPLanes", "EventLoop", "FanfareJSON", "FanfareMetrics", "FanfareModel",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -220,8 +224,8 @@ let package = Package(
             name: "FanfareWorker",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareCore", "FCMWire", "StreamWire",
-                "EventLoop", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport", "FanfareMetrics",
-                "FanfareConfiguration",
+                "EventLoop", "HTTPLanes", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport",
+                "FanfareMetrics", "FanfareConfiguration",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
@@ -284,8 +288,9 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop", "CurlTransport",
-                "RedisTransport", "OpenSSLKit", "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareCore",
+                "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop",
+                "HTTPLanes", "CurlTransport", "RedisTransport", "OpenSSLKit", "FanfareClient", "FanfareRedis",
+                "FanfareConfiguration", "FanfareCore",
                 "FanfareWorker",
                 "FanfareSandbox", "FanfareAdmin",
                 "FanfareDashboard", "FanfareMetrics", "FanfareTelemetry",
@@ -420,7 +425,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "fanfare", "CurlTransport", "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareJSON",
+                "fanfare", "CurlTransport", "HTTPLanes", "FanfareClient", "FanfareRedis", "FanfareConfiguration",
+                "FanfareJSON",
                 "FanfareModel", "RedisTransport", "StreamWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -517,9 +523,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "CurlTransportTests",
-            dependencies: ["TestSupport", "CurlTransport", "EventLoop", "FanfareModel"],
-            path: "Tests/Unit/CurlTransportTests",
+            name: "HTTPLanesTests",
+            dependencies: ["HTTPLanes", "FanfareModel"],
+            path: "Tests/Unit/HTTPLanesTests",
+            swiftSettings: strict
+        ),
+        // One suite for every engine.
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["TestSupport", "CurlTransport", "HTTPLanes", "EventLoop", "FanfareModel"],
+            path: "Tests/Unit/HTTPTransportTests",
             swiftSettings: strict
         ),
         .testTarget(

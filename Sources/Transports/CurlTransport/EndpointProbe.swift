@@ -1,6 +1,7 @@
 internal import CCurl
 public import FanfareModel
 internal import Glibc
+public import HTTPLanes
 
 /// Sends one request by itself, for diagnostics, under the rules of TLS and proxies that a worker follows. Blocks.
 public enum EndpointProbe {

@@ -3,6 +3,7 @@ internal import EventLoop
 internal import FanfareJSON
 internal import FanfareMetrics
 internal import FanfareModel
+internal import HTTPLanes
 internal import Logging
 
 /// Sends one signal over a connection of its own. ``ExportMachine`` decides; this class performs, counts and logs.
@@ -45,7 +46,7 @@ final class SignalExporter {
         origin.maxLanes = 1
         origin.maxStreamsPerLane = 1
         origin.maxBodyBytes = 65_536
-        lanes = LanePool(loop: loop, configuration: origin)
+        lanes = LanePool(overCurl: origin, loop: loop)
         lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
     }
 

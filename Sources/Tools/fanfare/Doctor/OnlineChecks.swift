@@ -4,6 +4,7 @@ internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
 internal import FoundationEssentials
+internal import HTTPLanes
 
 extension Check {
     /// The route to FCM and the rights of the credentials, tested with a worker's own rules.

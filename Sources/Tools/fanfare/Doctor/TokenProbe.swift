@@ -3,6 +3,7 @@ internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
 internal import FoundationEssentials
+internal import HTTPLanes
 internal import OpenSSLKit
 
 /// Exchanges a credential for an access token by the rules of a worker. Blocks.

@@ -2,6 +2,7 @@ internal import CurlTransport
 internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
+internal import HTTPLanes
 
 extension Configuration {
     /// Checks that a metadata server answers, if a project names no credential and relies on one. Blocks for 3 s at most.

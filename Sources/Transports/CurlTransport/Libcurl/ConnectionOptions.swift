@@ -1,4 +1,5 @@
 internal import CCurl
+internal import HTTPLanes
 
 /// The options of every handle.
 enum ConnectionOptions {

@@ -1,4 +1,5 @@
 internal import FanfareModel
+internal import HTTPLanes
 
 /// The facts of a transfer at its end.
 struct TransferFacts: Equatable {
@@ -44,6 +45,24 @@ enum OutcomeClassifier {
         return CurlCode.provesUnsent(facts.code) ? .unsent : .ambiguous
     }
 
+    /// - Parameter ending: what the end shows about the lane.
+    static func end(of transfer: Transfer, _ facts: TransferFacts, as ending: LaneState.Ending) -> RequestEnd {
+        switch classify(facts) {
+        case .answered(let isComplete):
+            let answer = transfer.answered(status: facts.status, isComplete: isComplete)
+            return RequestEnd(proof: .answered(answer), ending: ending)
+        case .unsent:
+            return RequestEnd(proof: .unsent, reason: reason(facts), mayMove: mayMove(facts), ending: ending)
+        case .refused: return RequestEnd(proof: .refused, reason: reason(facts), ending: ending)
+        case .ambiguous: return RequestEnd(proof: .ambiguous, reason: reason(facts), ending: ending)
+        }
+    }
+
+    /// Whether a connection was made and ended before libcurl read the body.
+    static func mayMove(_ facts: TransferFacts) -> Bool {
+        facts.code != nil && facts.code != CurlCode.operationTimedOut && !CurlCode.provesUnsent(facts.code)
+    }
+
     static func reason(_ facts: TransferFacts) -> String {
         if !facts.giveUp.isEmpty { return facts.giveUp }
         if facts.refused { return "the server refused the stream" }
@@ -59,6 +78,23 @@ enum OutcomeClassifier {
     /// The error text may quote the peer.
     private static func printable(_ text: String) -> String {
         String(decoding: text.utf8.prefix(200).map { $0 < 0x20 || $0 >= 0x7f ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+}
+
+extension LaneState.Ending {
+    /// - Parameter isEarlier: whether the transfer's connection was one before the lane's present one.
+    init(_ facts: TransferFacts, isMultiplexed: Bool?, isEarlier: Bool) {
+        let code = facts.code ?? CurlCode.ok
+        if facts.refused {
+            self = .refused(isEarlier: isEarlier)
+        } else if !CurlCode.isOfStreamOnly(code) {
+            self = .connectionFailed(isEarlier: isEarlier)
+        } else if code == CurlCode.streamError {
+            // libcurl gives the HTTP/2 error code in its text only; 11 is ENHANCE_YOUR_CALM.
+            self = .streamFailed(isCalm: !facts.errorText.contains("(err 11)"))
+        } else {
+            self = .answered(isMultiplexed: isMultiplexed)
+        }
     }
 }
 

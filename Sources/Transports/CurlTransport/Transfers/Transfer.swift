@@ -2,10 +2,11 @@ internal import CCurl
 internal import CHTTP2Observer
 internal import FanfareModel
 internal import Glibc
+internal import HTTPLanes
 
 /// One easy handle and the request it carries now. Made once, used for many requests.
 ///
-/// The callbacks write into it and never call back; the pool reads it after libcurl has returned. The pool keeps every
+/// The callbacks write into it and never call back; it is read after libcurl has returned. The store keeps every
 /// transfer alive until its handle is cleaned up, so libcurl may hold plain pointers to it.
 final class Transfer {
     let easy: UnsafeMutableRawPointer
@@ -13,21 +14,20 @@ final class Transfer {
     private let maxBodyBytes: Int
     private var isClosed = false
 
-    /// The request, with what it went through before.
-    private(set) var current = WaitingRequest(request: HTTPRequest(tag: 0, url: ""), deadlineMs: 0)
+    private(set) var request = HTTPRequest(tag: 0, url: "")
+    /// The lane's number of the request.
+    private(set) var number = 0
     private var headerList: HeaderList?
     private var url = ""
     private var method: HTTPMethod?
-    private weak var preparedFor: Lane?
+    private weak var preparedFor: CurlConnection?
 
-    /// When a lane got the request, in monotonic milliseconds.
-    private(set) var addedAtMs: Int64 = 0
-    /// Index in its lane's list.
+    /// Index in its connection's list.
     var position = 0
 
     /// Set while it runs.
-    private var lane: Lane?
-    /// Generation of the lane's connection on which libcurl began to read the body; nil before.
+    private var connection: CurlConnection?
+    /// Generation of the connection on which libcurl began to read the body; nil before.
     private(set) var readGeneration: Int?
     /// Bytes of the body that libcurl has read.
     private var bytesRead = 0
@@ -74,10 +74,9 @@ final class Transfer {
         errorText.deallocate()
     }
 
-    func prepare(_ waiting: WaitingRequest, headers: HeaderList, lane: Lane, nowMs: Int64) {
-        current = waiting
-        let request = waiting.request
-        addedAtMs = nowMs
+    func prepare(_ request: HTTPRequest, number: Int, headers: HeaderList, connection: CurlConnection) {
+        self.request = request
+        self.number = number
         bytesRead = 0
         readGeneration = nil
         wasKeptFromRepeating = false
@@ -104,14 +103,14 @@ final class Transfer {
             headerList = headers
             Curl.check(ccurl_set_list(easy, CURLOPT_HTTPHEADER, headers.list), CURLOPT_HTTPHEADER)
         }
-        if preparedFor !== lane {
-            preparedFor = lane
-            lane.adopt(easy)
+        if preparedFor !== connection {
+            preparedFor = connection
+            connection.adopt(easy)
         }
-        self.lane = lane
+        self.connection = connection
     }
 
-    var hasBody: Bool { !current.request.body.isEmpty }
+    var hasBody: Bool { !request.body.isEmpty }
 
     /// Whether libcurl has yet to read the first byte of the body. False for a request without a body.
     var isUnread: Bool { hasBody && bytesRead == 0 }
@@ -160,8 +159,8 @@ final class Transfer {
             isComplete: isComplete,
             contentType: contentType() ?? observedContentType(),
             retryAfter: retryAfter,
-            date: retryAfter != nil || current.request.asksForDate ? Curl.header(easy, "date") : nil,
-            metadataFlavor: current.request.asksForMetadataFlavor ? Curl.header(easy, "metadata-flavor") : nil
+            date: retryAfter != nil || request.asksForDate ? Curl.header(easy, "date") : nil,
+            metadataFlavor: request.asksForMetadataFlavor ? Curl.header(easy, "metadata-flavor") : nil
         )
     }
 
@@ -192,16 +191,7 @@ final class Transfer {
     /// Of a transfer that was started.
     var hasNoAnswer: Bool { Curl.long(easy, CURLINFO_RESPONSE_CODE) == 0 }
 
-    func leftLane() { lane = nil }
-
-    /// The request, to wait for another lane.
-    func waiting(refusals: Int, reason: String) -> WaitingRequest {
-        var waiting = current
-        waiting.refusals = refusals
-        waiting.moves += 1
-        waiting.lastReason = reason
-        return waiting
-    }
+    func leftConnection() { connection = nil }
 
     static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {
         var context: UnsafeMutableRawPointer?
@@ -226,14 +216,14 @@ final class Transfer {
     /// - Returns: how many; 0 at the end.
     fileprivate func read(into buffer: UnsafeMutableRawPointer, most: Int) -> Int {
         let from = bytesRead
-        let length = min(most, current.request.body.count - from)
+        let length = min(most, request.body.count - from)
         guard length > 0 else { return 0 }
-        if from == 0, let lane {
-            lane.recordRead(self)
-            readGeneration = lane.generation
+        if from == 0, let connection {
+            connection.recordRead(self)
+            readGeneration = connection.generation
             resetStream()
         }
-        current.request.body.withUnsafeBytes { bytes in
+        request.body.withUnsafeBytes { bytes in
             if let start = bytes.baseAddress { buffer.copyMemory(from: start + from, byteCount: length) }
         }
         bytesRead = from + length

@@ -1,3 +1,5 @@
+internal import HTTPLanes
+
 /// Transfers between two requests, and what all transfers of a pool share. Loop-confined.
 final class TransferStore {
     private let configuration: OriginConfiguration

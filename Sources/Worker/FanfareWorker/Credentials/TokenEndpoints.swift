@@ -2,6 +2,7 @@ internal import CurlTransport
 internal import EventLoop
 internal import FCMWire
 internal import FanfareModel
+internal import HTTPLanes
 
 /// Connections to the endpoints of one credential: a pool for each origin, at most three. Loop-confined.
 final class TokenEndpoints {
@@ -42,7 +43,7 @@ final class TokenEndpoints {
             call.url.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//").prefix { $0 != "?" }
         )
         if let pool = pools[name] { return pool }
-        let pool = LanePool(loop: loop, configuration: origin.forTokens(isPlain: isPlain))
+        let pool = LanePool(overCurl: origin.forTokens(isPlain: isPlain), loop: loop)
         pool.onCompletion = { [weak self] _, outcome in self?.onCompletion(outcome) }
         pools[name] = pool
         return pool

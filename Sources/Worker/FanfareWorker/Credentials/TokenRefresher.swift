@@ -3,6 +3,7 @@ internal import EventLoop
 internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
+internal import HTTPLanes
 internal import Logging
 internal import OpenSSLKit
 

@@ -3,6 +3,7 @@ internal import EventLoop
 internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
+internal import HTTPLanes
 internal import XMPPTransport
 
 /// Routes a project's requests: over the lanes to FCM, the lanes to Instance ID or the connections of XMPP. An answer has
@@ -20,8 +21,8 @@ final class TransportRouter {
     var onRoom: () -> Void = {}
 
     init(loop: EventLoop, origin: OriginConfiguration, project: ProjectContext, credentialProject: String?) {
-        fcm = LanePool(loop: loop, configuration: origin)
-        instanceID = LanePool(loop: loop, configuration: origin)
+        fcm = LanePool(overCurl: origin, loop: loop)
+        instanceID = LanePool(overCurl: origin, loop: loop)
         self.project = project.project
         timeoutMs = project.configuration.requestTimeoutMs
         let sendPath =

@@ -6,13 +6,11 @@ enum MoveRule {
     static let mostRefusals = 2
     static let mostMoves = 5
 
-    static func moves(_ kind: OutcomeClassifier.Class, _ facts: TransferFacts, refusals: Int, moves: Int) -> Bool {
+    static func moves(_ end: RequestEnd, refusals: Int, moves: Int) -> Bool {
         guard moves < mostMoves else { return false }
-        switch kind {
+        switch end.proof {
         case .refused: return refusals < mostRefusals
-        // The connection ended before libcurl read the body. One that was never made would fail the next time too.
-        case .unsent:
-            return facts.code != nil && facts.code != CurlCode.operationTimedOut && !CurlCode.provesUnsent(facts.code)
+        case .unsent: return end.mayMove
         case .ambiguous, .answered: return false
         }
     }

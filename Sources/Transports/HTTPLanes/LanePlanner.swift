@@ -94,6 +94,8 @@ struct LanePlanner: Equatable {
 
     private func openings(for waiting: Int, lanes: [View], nowMs: Int64) -> Int {
         guard waiting > 0, nowMs >= nextOpeningMs else { return 0 }
+        // A server that allows no stream on one connection would allow none on the next.
+        guard !lanes.contains(where: { !$0.isOpening && $0.limit == 0 }) else { return 0 }
         let opening = lanes.filter(\.isOpening)
         let expected = opening.reduce(0) { $0 + max(0, $1.limit - $1.inFlight) }
         guard waiting > expected else { return 0 }

@@ -1,17 +1,18 @@
 internal import FanfareModel
 
-/// Checks a request before libcurl gets it. libcurl passes a line break inside a header on to the wire as
+/// Checks a request before an engine gets it. libcurl passes a line break inside a header on to the wire as
 /// a second header, and an `@` in a URL moves the host, so both are refused here in any case.
-struct RequestRule {
+package struct RequestRule {
     private let allowsPlainHTTP: Bool
-    private var origin: String?
+    /// `https://host[:port]` of the first good request, in lower case.
+    private(set) var origin: String?
     private var lastURL: String?
     private var lastHeaders: [String]?
 
-    init(allowsPlainHTTP: Bool = false) { self.allowsPlainHTTP = allowsPlainHTTP }
+    package init(allowsPlainHTTP: Bool = false) { self.allowsPlainHTTP = allowsPlainHTTP }
 
     /// Why the request must not be sent, or nil. The first good request fixes the origin.
-    mutating func refusal(of request: HTTPRequest) -> String? {
+    package mutating func refusal(of request: HTTPRequest) -> String? {
         // Most requests repeat the last one's URL and headers; equal arrays are most often the same array.
         if request.url != lastURL {
             guard let found = Self.origin(of: request.url, allowsPlainHTTP: allowsPlainHTTP) else {
@@ -34,7 +35,7 @@ struct RequestRule {
     /// cannot hold.
     ///
     /// - Parameter allowsPlainHTTP: whether `http` is accepted too.
-    static func origin(of url: String, allowsPlainHTTP: Bool = false) -> String? {
+    package static func origin(of url: String, allowsPlainHTTP: Bool = false) -> String? {
         let bytes = Array(url.utf8)
         let scheme = Array((allowsPlainHTTP && bytes.starts(with: "http://".utf8) ? "http://" : "https://").utf8)
         guard bytes.starts(with: scheme), bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })

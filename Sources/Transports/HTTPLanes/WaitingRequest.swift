@@ -9,4 +9,13 @@ struct WaitingRequest {
     var moves = 0
     /// Why it came back from a lane; empty when it did not.
     var lastReason = ""
+
+    /// The request, to wait for another lane.
+    func moved(isRefused: Bool, reason: String) -> WaitingRequest {
+        var waiting = self
+        if isRefused { waiting.refusals += 1 }
+        waiting.moves += 1
+        waiting.lastReason = reason
+        return waiting
+    }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CurlTransport
+@testable import HTTPLanes
 
 @Suite struct LanePlannerTests {
     typealias View = LanePlanner.View
@@ -29,6 +29,13 @@ import Testing
                 Assignment(lane: 1, count: 3)
             ]
         )
+    }
+
+    @Test func pausedLaneKeepsOthersFromOpening() {
+        let planner = LanePlanner(maxLanes: 4, maxStreams: 100)
+        let paused = View(room: 0, inFlight: 0, limit: 0, isOpening: false)
+        #expect(planner.plan(queued: 10, lanes: [paused], nowMs: 0) == .init())
+        #expect(planner.plan(queued: 10, lanes: [ready(100)], nowMs: 0) == .init(open: 1))
     }
 
     @Test func laneOpensOnlyWhenTheOthersAreFull() {

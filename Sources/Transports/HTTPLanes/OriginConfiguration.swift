@@ -20,7 +20,7 @@ public struct OriginConfiguration: Equatable, Sendable {
     public var maxConnectionAgeMs: Int64 = 300_000
     /// Number of timeouts without an answer between them that retires a lane.
     public var timeoutsToRetire = 3
-    /// How long libcurl may leave a body unread on a ready lane before the pool infers a stream limit of the server.
+    /// How long a ready lane may hold a request back before the pool infers a stream limit of the server.
     public var stallMs: Int64 = 250
 
     public init(caFile: String? = nil, proxy: String? = nil) {

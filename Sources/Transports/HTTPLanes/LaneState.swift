@@ -5,14 +5,15 @@
 ///        └─ lost ───┘           │
 ///        └──────────────────────┘
 ///
-/// A lane is one failure domain. It is opening until an answer came, or until its connection is known to multiplex and
-/// the server's settings had time to arrive. It retires once anything shows that its connection will carry no more: its
-/// transfers end there, and it gets no others.
-struct LaneState: Equatable {
-    enum Phase: Equatable { case opening, ready, retiring }
+/// A lane is one failure domain. It is opening until the server's stream limit is known. An engine that reads the
+/// server's settings reports it with ``opened(streams:)``. libcurl does not report them: there a lane is opening until an
+/// answer came, or until its connection is known to multiplex and the settings had time to arrive. A lane retires once
+/// anything shows that its connection will carry no more: its requests end there, and it gets no others.
+package struct LaneState: Equatable {
+    package enum Phase: Equatable { case opening, ready, retiring }
 
-    /// How one transfer on this lane ended.
-    enum Ending: Equatable {
+    /// How one request on this lane ended.
+    package enum Ending: Equatable {
         case answered(isMultiplexed: Bool?)
         case timedOut
         /// Not processed. `isEarlier`: on a connection before the lane's present one.
@@ -20,36 +21,27 @@ struct LaneState: Equatable {
         /// A reset of this stream alone. Not calm: the server asked for less (ENHANCE_YOUR_CALM).
         case streamFailed(isCalm: Bool)
         case connectionFailed(isEarlier: Bool)
-        /// Taken back before libcurl read its body: no sign of the lane's health.
+        /// Taken back before it left: no sign of the lane's health.
         case withdrawn
-
-        init(_ facts: TransferFacts, isMultiplexed: Bool?, isEarlier: Bool) {
-            let code = facts.code ?? CurlCode.ok
-            if facts.refused {
-                self = .refused(isEarlier: isEarlier)
-            } else if !CurlCode.isOfStreamOnly(code) {
-                self = .connectionFailed(isEarlier: isEarlier)
-            } else if code == CurlCode.streamError {
-                // libcurl gives the HTTP/2 error code in its text only; 11 is ENHANCE_YOUR_CALM.
-                self = .streamFailed(isCalm: !facts.errorText.contains("(err 11)"))
-            } else {
-                self = .answered(isMultiplexed: isMultiplexed)
-            }
-        }
     }
 
     /// How long the server's settings, and with them its stream limit, may take after the first streams left.
     static let settingsMs: Int64 = 250
 
-    private(set) var phase = Phase.opening
+    package private(set) var phase = Phase.opening
     private(set) var isMultiplexed: Bool?
+    /// Streams that the server allows; nil while the engine has not reported it.
+    package private(set) var serverLimit: Int?
     /// When libcurl read the first body on the present connection.
     private var firstReadMs: Int64?
-    /// A new lane takes one request. If no answer comes soon it takes a second: if libcurl reads its body before the
-    /// first is answered, the connection multiplexes.
-    private var probes = 1
+    /// Requests that the lane takes while it is opening. libcurl connects only for a request, so there a new lane takes
+    /// one. If no answer comes soon it takes a second: if libcurl reads its body before the first is answered, the
+    /// connection multiplexes.
+    private var probes: Int
     private(set) var window: StreamWindow
     private(set) var inFlight = 0
+    /// The server asked for less when it ended the connection.
+    private(set) var isOverloaded = false
     private(set) var answered = 0
     private(set) var refused = 0
     private var answeredHere = 0
@@ -59,8 +51,10 @@ struct LaneState: Equatable {
     let openedAtMs: Int64
     private let timeoutsToRetire: Int
 
-    init(window: StreamWindow, timeoutsToRetire: Int, nowMs: Int64) {
+    /// - Parameter probes: 1 if the engine connects only for a request, else 0.
+    init(window: StreamWindow, timeoutsToRetire: Int, probes: Int = 1, nowMs: Int64) {
         self.window = window
+        self.probes = probes
         self.timeoutsToRetire = max(1, timeoutsToRetire)
         openedAtMs = nowMs
     }
@@ -69,37 +63,52 @@ struct LaneState: Equatable {
     var limit: Int {
         switch phase {
         case .retiring: 0
-        case .opening, .ready: isMultiplexed == false ? 1 : window.limit
+        case .opening, .ready: isMultiplexed == false ? 1 : min(window.limit, serverLimit ?? .max)
         }
     }
 
     /// How many transfers it may be given now.
     var room: Int { max(0, (phase == .opening ? min(probes, limit) : limit) - inFlight) }
 
-    var isDrained: Bool { phase == .retiring && inFlight == 0 }
+    package var isDrained: Bool { phase == .retiring && inFlight == 0 }
 
     mutating func recordAdded() { inFlight += 1 }
 
+    /// The connection multiplexes, and the server allows so many streams. Called again when the server changes it; 0
+    /// pauses the lane.
+    package mutating func opened(streams: Int) {
+        serverLimit = max(0, streams)
+        isMultiplexed = true
+        if phase == .opening { phase = .ready }
+    }
+
+    /// The server goes on to serve what it has, and asks for less (a GOAWAY with ENHANCE_YOUR_CALM).
+    package mutating func retireOverloaded(nowMs: Int64) {
+        isOverloaded = true
+        window.halve(nowMs: nowMs)
+        retire()
+    }
+
     /// libcurl has read the first body on the present connection, now or before.
-    mutating func recordFirstRead(nowMs: Int64) {
+    package mutating func recordFirstRead(nowMs: Int64) {
         if firstReadMs == nil { firstReadMs = nowMs }
     }
 
     /// libcurl read two bodies on one connection with no answer to either.
-    mutating func recordMultiplexing(nowMs: Int64) {
+    package mutating func recordMultiplexing(nowMs: Int64) {
         guard phase == .opening else { return }
         isMultiplexed = true
         advance(nowMs: nowMs)
     }
 
     /// Lets an opening lane take a second request, or become ready, once the server's settings had time to arrive.
-    mutating func advance(nowMs: Int64) {
+    package mutating func advance(nowMs: Int64) {
         guard phase == .opening, let firstReadMs, nowMs - firstReadMs >= Self.settingsMs else { return }
         probes = 2
         if isMultiplexed == true { phase = .ready }
     }
 
-    mutating func ended(_ ending: Ending, nowMs: Int64) {
+    package mutating func ended(_ ending: Ending, nowMs: Int64) {
         let wasFull = inFlight >= limit
         inFlight -= 1
         switch ending {
@@ -115,7 +124,8 @@ struct LaneState: Equatable {
             if consecutiveTimeouts >= timeoutsToRetire { retire() }
         case .refused(let isEarlier):
             refused += 1
-            // libcurl puts nothing more on a connection that refused a stream; often it has the next one by now.
+            // A server that refuses a stream is about to end the connection, or carries all that it can. libcurl puts
+            // nothing more on such a connection; often it has the next one by now.
             if isEarlier { countEarlierRefusal(nowMs: nowMs) } else { retire() }
         case .streamFailed(let isCalm):
             if !isCalm { window.halve(nowMs: nowMs) }
@@ -126,10 +136,10 @@ struct LaneState: Equatable {
         }
     }
 
-    /// libcurl left `count` bodies unread for too long.
+    /// The engine held `count` requests back for too long.
     ///
     /// - Returns: how many to take back. If nothing runs one stays, to notice when the server allows streams again.
-    mutating func stalled(_ count: Int, running: Int, nowMs: Int64) -> Int {
+    package mutating func stalled(_ count: Int, running: Int, nowMs: Int64) -> Int {
         guard phase == .ready, count > 0 else { return phase == .retiring ? count : 0 }
         if isMultiplexed != false { window.stalled(running: running, nowMs: nowMs) }
         return running == 0 ? count - 1 : count
@@ -142,7 +152,7 @@ struct LaneState: Equatable {
     }
 
     /// The connection is gone; libcurl will open another for the next request.
-    mutating func lostConnection() {
+    package mutating func lostConnection() {
         answeredBefore = answeredHere
         answeredHere = 0
         refusedBefore = 0
@@ -153,5 +163,5 @@ struct LaneState: Equatable {
         probes = 1
     }
 
-    mutating func retire() { phase = .retiring }
+    package mutating func retire() { phase = .retiring }
 }

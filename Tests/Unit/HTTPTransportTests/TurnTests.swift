@@ -3,6 +3,7 @@ import FanfareModel
 import Testing
 
 @testable import CurlTransport
+@testable import HTTPLanes
 
 /// What happens within one turn of the loop, and in which order.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import FanfareModel
 import Testing
 
-@testable import CurlTransport
+@testable import HTTPLanes
 
 @Suite struct RequestRuleTests {
     @Test(arguments: [

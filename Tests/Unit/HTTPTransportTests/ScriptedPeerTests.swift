@@ -1,6 +1,7 @@
 import CurlTransport
 import EventLoop
 import FanfareModel
+import HTTPLanes
 import Testing
 
 /// What a server can do wrong, played by a peer that counts. The rows are those of the documentation's page on

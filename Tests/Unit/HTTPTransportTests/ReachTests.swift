@@ -2,6 +2,7 @@ import CurlTransport
 import EventLoop
 import FanfareModel
 import Foundation
+import HTTPLanes
 import Testing
 
 /// Origins that are not there, not who they say they are, or not allowed: nothing leaves, and it is known at once.

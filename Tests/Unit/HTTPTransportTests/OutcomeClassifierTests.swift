@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CurlTransport
+@testable import HTTPLanes
 
 @Suite struct OutcomeClassifierTests {
     struct Row: Sendable {
@@ -123,20 +124,24 @@ import Testing
         #expect(OutcomeClassifier.classify(facts) == .answered(isComplete: false))
     }
 
-    @Test(arguments: [
-        (OutcomeClassifier.Class.refused, 65, 0, 0, true), (.refused, 65, 1, 1, true), (.refused, 65, 2, 2, false),
-        (.unsent, 56, 0, 4, true), (.unsent, 56, 0, 5, false), (.unsent, 7, 0, 0, false), (.unsent, 60, 0, 0, false),
-        (.unsent, 28, 0, 0, false), (.ambiguous, 56, 0, 0, false),
-        (.answered(isComplete: true), 0, 0, 0, false),
-    ])
-    func onlyUnprocessedRequestsMove(
-        row: (kind: OutcomeClassifier.Class, code: Int, refusals: Int, moves: Int, expected: Bool)
-    ) {
-        let facts = TransferFacts(code: row.code)
-        #expect(MoveRule.moves(row.kind, facts, refusals: row.refusals, moves: row.moves) == row.expected)
+    @Test func codeAndTextDecideTheEnding() {
+        func ending(_ code: Int, _ text: String = "", refused: Bool = false) -> LaneState.Ending {
+            var facts = TransferFacts(code: code, errorText: text)
+            facts.refused = refused
+            return LaneState.Ending(facts, isMultiplexed: true, isEarlier: false)
+        }
+        #expect(ending(0) == .answered(isMultiplexed: true))
+        #expect(ending(23) == .answered(isMultiplexed: true))
+        #expect(ending(65, refused: true) == .refused(isEarlier: false))
+        #expect(ending(92, "HTTP/2 stream 5 was not closed cleanly: CANCEL (err 8)") == .streamFailed(isCalm: true))
+        let calm = "HTTP/2 stream 5 was not closed cleanly: ENHANCE_YOUR_CALM (err 11)"
+        #expect(ending(92, calm) == .streamFailed(isCalm: false))
+        for code in [7, 18, 28, 35, 52, 55, 56, 60, 65] { #expect(ending(code) == .connectionFailed(isEarlier: false)) }
     }
 
-    @Test func requestThatThePoolEndedDoesNotMove() {
-        #expect(!MoveRule.moves(.unsent, TransferFacts(code: nil), refusals: 0, moves: 0))
+    /// A connection that was never made would fail the next time too; a request that the pool ended stays ended.
+    @Test(arguments: [(56, true), (18, true), (7, false), (60, false), (28, false), (nil, false)] as [(Int?, Bool)])
+    func unsentRequestMovesOnlyFromAConnectionThatEnded(row: (code: Int?, expected: Bool)) {
+        #expect(OutcomeClassifier.mayMove(TransferFacts(code: row.code)) == row.expected)
     }
 }

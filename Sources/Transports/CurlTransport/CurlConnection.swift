@@ -1,23 +1,22 @@
 internal import CCurl
 internal import EventLoop
 internal import Glibc
+internal import HTTPLanes
 
-/// One multi handle, for one connection. ``LaneState`` and ``LanePlanner`` decide; this performs.
+/// One multi handle, for one connection.
 ///
 /// libcurl's callbacks only record facts; ``settle()`` acts on them after libcurl has returned. They may come as long
-/// as the multi handle lives, so the pool keeps a lane until ``close()``.
-final class Lane {
+/// as the multi handle lives, so the pool keeps a connection until ``close()``.
+final class CurlConnection: LaneConnection {
     private let loop: EventLoop
     private let multi: UnsafeMutableRawPointer
     private let userTimeoutMs: UInt32
-    /// Called when libcurl has something to do; the pool pumps at the turn's end.
-    private let onWork: (Lane) -> Void
+    private unowned let lane: Lane
+    private let store: TransferStore
 
-    var state: LaneState
-    private(set) var transfers: [Transfer] = []
-    /// Set by the pool while the lane is on its list of work.
-    var isListed = false
-    /// The error that makes libcurl useless on this lane; nil if there is none.
+    private var transfers: [Transfer] = []
+    /// The same transfers by the lane's numbers.
+    private var numbered: [Transfer?] = []
     private(set) var defect: String?
     private var isClosed = false
 
@@ -36,17 +35,12 @@ final class Lane {
     /// Transfers whose body libcurl has begun to read, until they are removed.
     private(set) var running = 0
 
-    init?(
-        loop: EventLoop,
-        configuration: OriginConfiguration,
-        state: LaneState,
-        onWork: @escaping (Lane) -> Void
-    ) {
+    init?(loop: EventLoop, configuration: OriginConfiguration, store: TransferStore, lane: Lane) {
         guard let multi = curl_multi_init() else { return nil }
         self.loop = loop
         self.multi = multi
-        self.state = state
-        self.onWork = onWork
+        self.lane = lane
+        self.store = store
         userTimeoutMs = configuration.userTimeoutMs
         watches = MultiWatches(loop: loop)
         let codes = [
@@ -59,18 +53,18 @@ final class Lane {
         precondition(codes.allSatisfy { $0 == CURLM_OK }, "libcurl refused a lane's options")
         watches.onReady = { [unowned self] fd, mask in
             ready.append((fd, mask))
-            self.onWork(self)
+            lane.enlist()
         }
     }
 
     deinit { assert(isClosed, "closed on the loop first") }
 
     /// Whether the connection of that generation is, or was, HTTP/2 for certain. Also right when read from a callback.
-    func isMultiplexed(_ generation: Int) -> Bool { multiplexed.contains(generation) }
+    private func isMultiplexed(_ generation: Int) -> Bool { multiplexed.contains(generation) }
 
     /// Whether the connection on which libcurl read the transfer's body has ended. If so, the transfer's end says
-    /// nothing about the lane's present connection. libcurl looks for a second connection only after the first ended.
-    func isOver(_ generation: Int, for transfer: Transfer) -> Bool {
+    /// nothing about the present connection. libcurl looks for a second connection only after the first ended.
+    private func isOver(_ generation: Int, for transfer: Transfer) -> Bool {
         generation < self.generation || (transfer.wasKeptFromRepeating && sockets.isEmpty)
     }
 
@@ -78,27 +72,60 @@ final class Lane {
     func adopt(_ easy: UnsafeMutableRawPointer) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         Curl.set(easy, CURLOPT_SOCKOPTDATA, pointer: context)
-        Curl.check(ccurl_set_sockopt(easy, laneSocketOpened), CURLOPT_SOCKOPTFUNCTION)
+        Curl.check(ccurl_set_sockopt(easy, connectionOpened), CURLOPT_SOCKOPTFUNCTION)
         Curl.set(easy, CURLOPT_CLOSESOCKETDATA, pointer: context)
-        Curl.check(ccurl_set_close(easy, laneSocketClosed), CURLOPT_CLOSESOCKETFUNCTION)
+        Curl.check(ccurl_set_close(easy, connectionClosed), CURLOPT_CLOSESOCKETFUNCTION)
     }
 
     // MARK: Transfers
 
-    /// False when libcurl did not take it.
-    func add(_ transfer: Transfer) -> Bool {
+    func submit(_ request: HTTPRequest, number: Int) -> Bool {
+        guard let transfer = store.next() else { return false }
+        let headers = store.headerList(request.headers)
+        transfer.prepare(request, number: number, headers: headers, connection: self)
         let code = curl_multi_add_handle(multi, transfer.easy)
         guard code == CURLM_OK else {
             defect = "add: \(code.rawValue)"
+            transfer.leftConnection()
+            store.recycle(transfer)
             return false
         }
         transfer.position = transfers.count
         transfers.append(transfer)
-        state.recordAdded()
+        while numbered.count <= number { numbered.append(nil) }
+        numbered[number] = transfer
+        settle()
         return true
     }
 
-    func remove(_ transfer: Transfer) {
+    func nextEnd() -> (number: Int, end: RequestEnd)? {
+        guard let (transfer, code) = nextFinished() else { return nil }
+        let facts = transfer.facts(code: code)
+        let isMultiplexed = transfer.isMultiplexed
+        if isMultiplexed == true, let generation = transfer.readGeneration { multiplexed.insert(generation) }
+        let isEarlier = transfer.readGeneration.map { isOver($0, for: transfer) } ?? false
+        let ending = LaneState.Ending(facts, isMultiplexed: isMultiplexed, isEarlier: isEarlier)
+        return (transfer.number, end(transfer, facts, as: ending))
+    }
+
+    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {
+        guard let transfer = numbered[number] else { preconditionFailure("request \(number) has ended before") }
+        return end(transfer, transfer.facts(code: nil, giveUp: reason), as: ending)
+    }
+
+    func isHeldBack(_ number: Int) -> Bool { numbered[number]?.isUnread ?? false }
+
+    func tick(nowMs: Int64) {}
+
+    private func end(_ transfer: Transfer, _ facts: TransferFacts, as ending: LaneState.Ending) -> RequestEnd {
+        let end = OutcomeClassifier.end(of: transfer, facts, as: ending)
+        remove(transfer)
+        store.recycle(transfer)
+        settle()
+        return end
+    }
+
+    private func remove(_ transfer: Transfer) {
         curl_multi_remove_handle(multi, transfer.easy)
         if transfer.hasBody, !transfer.isUnread { running -= 1 }
         let last = transfers.removeLast()
@@ -106,10 +133,11 @@ final class Lane {
             transfers[transfer.position] = last
             last.position = transfer.position
         }
-        transfer.leftLane()
+        numbered[transfer.number] = nil
+        transfer.leftConnection()
     }
 
-    func nextFinished() -> (transfer: Transfer, code: Int)? {
+    private func nextFinished() -> (transfer: Transfer, code: Int)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
@@ -143,15 +171,15 @@ final class Lane {
     private var isDue: Bool { deadline.map { $0 <= loop.now } ?? false }
 
     /// Lets the kernel send what was written since ``pump()``.
-    func uncork() {
+    func flush() {
         guard isCorked else { return }
         isCorked = false
         for fd in sockets { _ = ccurl_set_cork(fd, 0) }
     }
 
-    /// Lets the kernel gather the writes into full segments until ``uncork()``.
+    /// Lets the kernel gather the writes into full segments until ``flush()``.
     private func cork() {
-        guard !isCorked, state.phase == .ready else { return }
+        guard !isCorked, lane.state.phase == .ready else { return }
         isCorked = true
         for fd in sockets { _ = ccurl_set_cork(fd, 1) }
     }
@@ -164,7 +192,7 @@ final class Lane {
     }
 
     /// Carries out libcurl's requests; see ``MultiWatches/settle()``.
-    func settle() {
+    private func settle() {
         if let failure = watches.settle() { defect = "\(failure)" }
         if let timeoutMs = watches.removeTimeout() {
             deadline = timeoutMs < 0 ? nil : loop.now + UInt64(min(timeoutMs, 3_600_000)) * 1_000_000
@@ -172,19 +200,19 @@ final class Lane {
         arm()
         if lostLastSocket {
             lostLastSocket = false
-            state.lostConnection()
+            lane.state.lostConnection()
         }
-        if state.phase == .opening, running > 0 {
+        if lane.state.phase == .opening, running > 0 {
             let nowMs = Int64(loop.now / 1_000_000)
-            state.recordFirstRead(nowMs: nowMs)
-            if isMultiplexed(generation) { state.recordMultiplexing(nowMs: nowMs) }
+            lane.state.recordFirstRead(nowMs: nowMs)
+            if isMultiplexed(generation) { lane.state.recordMultiplexing(nowMs: nowMs) }
         }
     }
 
     /// The loop's timer may be early, never late: an early one only finds that it is not time yet.
     private func arm() {
         guard let deadline, deadline > loop.now else {
-            if deadline != nil { onWork(self) }
+            if deadline != nil { lane.enlist() }
             return
         }
         if let armed {
@@ -212,9 +240,6 @@ final class Lane {
         if transfers.contains(where: isBeside) { multiplexed.insert(generation) }
     }
 
-    /// Records an answer over HTTP/2 on the connection of that generation.
-    func recordMultiplexed(_ generation: Int) { multiplexed.insert(generation) }
-
     fileprivate func recordOpened(_ fd: Int32) {
         generation += 1
         sockets.append(fd)
@@ -227,7 +252,6 @@ final class Lane {
         if sockets.isEmpty { lostLastSocket = true }
     }
 
-    /// After the last transfer was removed.
     func close() {
         assert(transfers.isEmpty, "transfers are removed first")
         curl_multi_cleanup(multi)
@@ -238,13 +262,13 @@ final class Lane {
     }
 }
 
-private let laneSocketOpened: ccurl_sockopt_callback = { context, fd, _ in
-    guard let lane: Lane = Curl.owner(of: context) else { return CURL_SOCKOPT_OK }
-    lane.recordOpened(fd)
+private let connectionOpened: ccurl_sockopt_callback = { context, fd, _ in
+    guard let connection: CurlConnection = Curl.owner(of: context) else { return CURL_SOCKOPT_OK }
+    connection.recordOpened(fd)
     return CURL_SOCKOPT_OK
 }
 
-private let laneSocketClosed: ccurl_close_callback = { context, fd in
-    if let lane: Lane = Curl.owner(of: context) { lane.recordClosed(fd) }
+private let connectionClosed: ccurl_close_callback = { context, fd in
+    if let connection: CurlConnection = Curl.owner(of: context) { connection.recordClosed(fd) }
     return Glibc.close(fd)
 }

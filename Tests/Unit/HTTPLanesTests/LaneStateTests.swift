@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CurlTransport
+@testable import HTTPLanes
 
 @Suite struct LaneStateTests {
     private func lane(_ limit: Int = 100, timeouts: Int = 3) -> LaneState {
@@ -119,19 +119,51 @@ import Testing
         #expect(lane.limit == 100)
     }
 
-    @Test func codeAndTextDecideTheEnding() {
-        func ending(_ code: Int, _ text: String = "", refused: Bool = false) -> LaneState.Ending {
-            var facts = TransferFacts(code: code, errorText: text)
-            facts.refused = refused
-            return LaneState.Ending(facts, isMultiplexed: true, isEarlier: false)
-        }
-        #expect(ending(0) == .answered(isMultiplexed: true))
-        #expect(ending(23) == .answered(isMultiplexed: true))
-        #expect(ending(65, refused: true) == .refused(isEarlier: false))
-        #expect(ending(92, "HTTP/2 stream 5 was not closed cleanly: CANCEL (err 8)") == .streamFailed(isCalm: true))
-        let calm = "HTTP/2 stream 5 was not closed cleanly: ENHANCE_YOUR_CALM (err 11)"
-        #expect(ending(92, calm) == .streamFailed(isCalm: false))
-        for code in [7, 18, 28, 35, 52, 55, 56, 60, 65] { #expect(ending(code) == .connectionFailed(isEarlier: false)) }
+    // MARK: Engines that read the server's settings
+
+    /// A lane of an engine that connects without a request.
+    private func selfOpening() -> LaneState {
+        let window = StreamWindow(maximum: 100, limit: 100)
+        return LaneState(window: window, timeoutsToRetire: 3, probes: 0, nowMs: 0)
+    }
+
+    @Test func laneThatConnectsItselfTakesNoRequestBeforeItIsOpen() {
+        var lane = selfOpening()
+        #expect(lane.room == 0)
+        #expect(lane.limit == 100)
+        lane.advance(nowMs: 5_000)
+        #expect(lane.room == 0)
+        lane.opened(streams: 60)
+        #expect(lane.phase == .ready)
+        #expect(lane.room == 60)
+    }
+
+    @Test func serverLimitIsFollowedDownToZeroAndUpAgain() {
+        var lane = selfOpening()
+        lane.opened(streams: 1_000)
+        #expect(lane.limit == 100)
+        for _ in 0..<10 { lane.recordAdded() }
+        lane.opened(streams: 5)
+        #expect((lane.limit, lane.room) == (5, 0))
+        lane.opened(streams: 0)
+        #expect((lane.limit, lane.phase) == (0, .ready))
+        lane.opened(streams: 100)
+        #expect(lane.room == 90)
+    }
+
+    @Test func retiringLaneIsNotOpenedAgain() {
+        var lane = selfOpening()
+        lane.retire()
+        lane.opened(streams: 100)
+        #expect((lane.phase, lane.limit) == (.retiring, 0))
+    }
+
+    @Test func overloadedServerHalvesTheWindowAndRetiresTheLane() {
+        var lane = selfOpening()
+        lane.opened(streams: 100)
+        lane.retireOverloaded(nowMs: 1)
+        #expect(lane.isOverloaded)
+        #expect((lane.phase, lane.window.limit) == (.retiring, 50))
     }
 }
 

@@ -1,6 +1,5 @@
-internal import CCurl
 internal import DequeModule
-public import EventLoop
+package import EventLoop
 public import FanfareModel
 
 /// Sends requests to one origin over as many HTTP/2 connections as their number needs.
@@ -24,7 +23,7 @@ public final class LanePool {
     /// close the pool.
     public var onRoom: () -> Void = {}
 
-    private let transfers: TransferStore
+    private let engine: any LaneEngine
     private var rule: RequestRule
     private(set) var planner: LanePlanner
     private var lanes: [Lane] = []
@@ -40,11 +39,12 @@ public final class LanePool {
     private var isDelivering = false
     private var isClosed = false
 
-    public init(loop: EventLoop, configuration: OriginConfiguration) {
+    /// - Parameter engine: makes the connections. The pool closes it.
+    package init(loop: EventLoop, configuration: OriginConfiguration, engine: any LaneEngine) {
         self.loop = loop
         self.configuration = configuration
+        self.engine = engine
         rule = RequestRule(allowsPlainHTTP: configuration.allowsPlainHTTP)
-        transfers = TransferStore(configuration: configuration)
         planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
         loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
@@ -91,14 +91,16 @@ public final class LanePool {
         isClosed = true
         for timer in [nextTurn, sweep, opening] { if let timer { loop.cancel(timer) } }
         for lane in lanes + retiring {
-            for transfer in lane.transfers { giveUp(transfer, on: lane, reason: "the pool was closed", as: .withdrawn) }
-            lane.close()
+            for number in lane.numbers(where: { _, _ in true }) {
+                cancel(number, on: lane, reason: "the pool was closed", as: .withdrawn)
+            }
+            lane.connection?.close()
         }
         lanes = []
         retiring = []
         work = []
         completeQueue(reason: "the pool was closed")
-        transfers.close()
+        engine.close()
         // Called from within a completion, the running delivery delivers these too.
         if !isDelivering { deliver() }
     }
@@ -131,7 +133,7 @@ public final class LanePool {
         armSweep()
     }
 
-    /// Delivers the answers, assigns queued requests, pumps the lanes that got one, and only then lets the kernel send.
+    /// Delivers the answers, assigns queued requests, pumps the lanes that got one, and only then sends.
     private func answer(_ pumped: inout [Lane]) {
         let hasAnswers = !completions.isEmpty
         deliver()
@@ -143,19 +145,21 @@ public final class LanePool {
         work.removeAll(keepingCapacity: true)
         for lane in again { lane.isListed = false }
         for lane in again { pump(lane) }
-        for lane in again { lane.uncork() }
-        for lane in pumped { lane.uncork() }
+        for lane in again { lane.connection?.flush() }
+        for lane in pumped { lane.connection?.flush() }
         pumped.removeAll(keepingCapacity: true)
     }
 
     private func pump(_ lane: Lane) {
-        lane.pump()
-        while let (transfer, code) = lane.nextFinished() { finish(transfer, on: lane, code: code) }
-        if let defect = lane.defect { abandon(lane, defect) }
+        guard let connection = lane.connection else { return }
+        connection.pump()
+        while let (number, end) = connection.nextEnd() { finish(number, on: lane, end) }
+        if let limit = lane.state.serverLimit, limit < planner.learned { planner.lowerLimit(to: limit) }
+        if let defect = connection.defect { abandon(lane, defect) }
     }
 
     private func enlist(_ lane: Lane) {
-        guard !lane.isListed else { return }
+        guard !lane.isListed, !isClosed else { return }
         lane.isListed = true
         work.append(lane)
     }
@@ -199,80 +203,67 @@ public final class LanePool {
     }
 
     private func openLane() -> Lane? {
+        guard let origin = rule.origin else { return nil }
         let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
-        let state = LaneState(window: window, timeoutsToRetire: configuration.timeoutsToRetire, nowMs: nowMs)
-        let lane = Lane(loop: loop, configuration: configuration, state: state) { [unowned self] in enlist($0) }
-        if let lane { lanes.append(lane) }
+        let state = LaneState(
+            window: window,
+            timeoutsToRetire: configuration.timeoutsToRetire,
+            probes: engine.connectsForRequest ? 1 : 0,
+            nowMs: nowMs
+        )
+        let lane = Lane(state: state) { [unowned self] in enlist($0) }
+        guard let connection = engine.connect(lane, to: origin) else { return nil }
+        lane.connection = connection
+        lanes.append(lane)
         return lane
     }
 
     private func assign(_ lane: Lane, _ count: Int) {
+        guard let connection = lane.connection else { return }
         for _ in 0..<count {
             guard let waiting = queue.popFirst() else { return }
-            guard let transfer = transfers.next() else {
-                complete(waiting, reason: "out of memory")
-                continue
-            }
-            transfer.prepare(waiting, headers: transfers.headerList(waiting.request.headers), lane: lane, nowMs: nowMs)
-            if lane.add(transfer) {
-                inFlight += 1
-            } else {
-                transfer.leftLane()
-                transfers.recycle(transfer)
-                complete(waiting, reason: "libcurl did not take the request")
-            }
+            let number = lane.add(waiting, nowMs: nowMs)
+            inFlight += 1
+            if connection.submit(waiting.request, number: number) { continue }
+            release(number, from: lane, .withdrawn)
+            complete(waiting, reason: "the HTTP library did not take the request")
         }
-        lane.settle()
         enlist(lane)
     }
 
     // MARK: Endings
 
-    private func finish(_ transfer: Transfer, on lane: Lane, code: Int) {
-        let facts = transfer.facts(code: code)
-        let isMultiplexed = transfer.isMultiplexed
-        if isMultiplexed == true, let generation = transfer.readGeneration { lane.recordMultiplexed(generation) }
-        let isEarlier = transfer.readGeneration.map { lane.isOver($0, for: transfer) } ?? false
-        let ending = LaneState.Ending(facts, isMultiplexed: isMultiplexed, isEarlier: isEarlier)
-        end(transfer, on: lane, facts, as: ending)
+    private func cancel(_ number: Int, on lane: Lane, reason: String, as ending: LaneState.Ending) {
+        guard let end = lane.connection?.cancel(number, reason: reason, as: ending) else { return }
+        finish(number, on: lane, end)
     }
 
-    private func giveUp(_ transfer: Transfer, on lane: Lane, reason: String, as ending: LaneState.Ending) {
-        end(transfer, on: lane, transfer.facts(code: nil, giveUp: reason), as: ending)
-    }
-
-    private func end(_ transfer: Transfer, on lane: Lane, _ facts: TransferFacts, as ending: LaneState.Ending) {
-        let kind = OutcomeClassifier.classify(facts)
-        let refusals = transfer.current.refusals
-        if !isClosed, MoveRule.moves(kind, facts, refusals: refusals, moves: transfer.current.moves) {
-            let refusals = refusals + (kind == .refused ? 1 : 0)
-            queue.prepend(transfer.waiting(refusals: refusals, reason: OutcomeClassifier.reason(facts)))
+    private func finish(_ number: Int, on lane: Lane, _ end: RequestEnd) {
+        let waiting = release(number, from: lane, end.ending)
+        if !isClosed, MoveRule.moves(end, refusals: waiting.refusals, moves: waiting.moves) {
+            queue.prepend(waiting.moved(isRefused: end.proof == .refused, reason: end.reason))
         } else {
-            complete(transfer.current.request.tag, outcome(kind, of: transfer, facts))
+            complete(waiting.request.tag, Self.outcome(of: waiting, end))
         }
-        release(transfer, from: lane, ending)
     }
 
-    private func outcome(_ kind: OutcomeClassifier.Class, of transfer: Transfer, _ facts: TransferFacts)
-        -> RequestOutcome
-    {
-        switch kind {
+    private static func outcome(of waiting: WaitingRequest, _ end: RequestEnd) -> RequestOutcome {
+        switch end.proof {
         // Refused before and not sent since: the server has still not processed it.
-        case .unsent where transfer.current.refusals > 0: .refused(reason: OutcomeClassifier.reason(facts))
-        case .unsent: .unsent(reason: OutcomeClassifier.reason(facts))
-        case .refused: .refused(reason: OutcomeClassifier.reason(facts))
-        case .ambiguous: .ambiguous(reason: OutcomeClassifier.reason(facts))
-        case .answered(let isComplete): .answered(transfer.answered(status: facts.status, isComplete: isComplete))
+        case .unsent where waiting.refusals > 0: .refused(reason: end.reason)
+        case .unsent: .unsent(reason: end.reason)
+        case .refused: .refused(reason: end.reason)
+        case .ambiguous: .ambiguous(reason: end.reason)
+        case .answered(let answer): .answered(answer)
         }
     }
 
-    /// Removes a transfer from its lane, for the next request to use.
-    private func release(_ transfer: Transfer, from lane: Lane, _ ending: LaneState.Ending) {
-        lane.remove(transfer)
-        lane.settle()
+    /// Removes a request that has ended from its lane.
+    @discardableResult
+    private func release(_ number: Int, from lane: Lane, _ ending: LaneState.Ending) -> WaitingRequest {
+        let waiting = lane.remove(number)
         lane.state.ended(ending, nowMs: nowMs)
         inFlight -= 1
-        transfers.recycle(transfer)
         if case .refused(isEarlier: true) = ending { planner.lowerLimit(to: lane.state.limit) }
         if case .answered = ending {
             if lane.state.isMultiplexed == false {
@@ -282,6 +273,7 @@ public final class LanePool {
             }
         }
         enlist(lane)
+        return waiting
     }
 
     private func completeQueue(reason: String) {
@@ -303,13 +295,9 @@ public final class LanePool {
 
     private func abandon(_ lane: Lane, _ defect: String) {
         lane.state.retire()
-        for transfer in lane.transfers {
-            giveUp(
-                transfer,
-                on: lane,
-                reason: "libcurl failed as a whole: \(defect)",
-                as: .connectionFailed(isEarlier: false)
-            )
+        let reason = "the HTTP library failed as a whole: \(defect)"
+        for number in lane.numbers(where: { _, _ in true }) {
+            cancel(number, on: lane, reason: reason, as: .connectionFailed(isEarlier: false))
         }
     }
 
@@ -322,16 +310,19 @@ public final class LanePool {
     private func closeDrained() {
         retireMarked()
         guard retiring.contains(where: \.state.isDrained) else { return }
+        var reason = ""
         for lane in retiring where lane.state.isDrained {
-            lane.close()
+            lane.connection?.close()
             work.removeAll { $0 === lane }
             let state = lane.state
             planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
+            if state.isOverloaded { planner.lowerLimit(to: state.window.limit) }
+            if state.answered == 0, !lane.reason.isEmpty { reason = lane.reason }
         }
         retiring.removeAll(where: \.state.isDrained)
         guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
         // The origin is away for a while. Completed now, the requests wait with their owner, where waiting is durable.
-        if retiring.isEmpty { completeQueue(reason: "the origin cannot be reached") }
+        if retiring.isEmpty { completeQueue(reason: reason.isEmpty ? "the origin cannot be reached" : reason) }
         if opening == nil {
             opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
                 opening = nil
@@ -366,21 +357,25 @@ public final class LanePool {
     }
 
     private func endLate(on lane: Lane, _ now: Int64) {
+        guard let connection = lane.connection else { return }
         lane.state.advance(nowMs: now)
-        // All late requests of a lane end before libcurl runs again. Otherwise it would send held-back requests into
-        // the streams that the first ones leave, only to have them cut off.
-        for transfer in lane.transfers where transfer.current.deadlineMs <= now {
-            giveUp(transfer, on: lane, reason: "no answer in time", as: .timedOut)
+        connection.tick(nowMs: now)
+        // All late requests of a lane end before the library runs again. Otherwise it would send held-back requests
+        // into the streams that the first ones leave, only to have them cut off.
+        for number in lane.numbers(where: { $1.waiting.deadlineMs <= now }) {
+            cancel(number, on: lane, reason: "no answer in time", as: .timedOut)
         }
-        let stalled = lane.transfers.filter { $0.isUnread && now - $0.addedAtMs >= configuration.stallMs }
+        let stallMs = configuration.stallMs
+        let stalled = lane.numbers { now - $1.addedAtMs >= stallMs && connection.isHeldBack($0) }
         guard !stalled.isEmpty else { return }
-        let back = lane.state.stalled(stalled.count, running: lane.running, nowMs: now)
+        let back = lane.state.stalled(stalled.count, running: connection.running, nowMs: now)
         guard back > 0 else { return }
-        if lane.running > 0, lane.state.phase == .ready { planner.lowerLimit(to: lane.state.limit) }
-        for transfer in stalled.suffix(back) {
-            let refusals = transfer.current.refusals
-            queue.prepend(transfer.waiting(refusals: refusals, reason: "the lane did not ask for the body"))
-            release(transfer, from: lane, .withdrawn)
+        if connection.running > 0, lane.state.phase == .ready { planner.lowerLimit(to: lane.state.limit) }
+        for number in stalled.suffix(back) {
+            let reason = "the lane did not send the request"
+            _ = connection.cancel(number, reason: reason, as: .withdrawn)
+            let waiting = release(number, from: lane, .withdrawn)
+            queue.prepend(waiting.moved(isRefused: false, reason: reason))
         }
     }
 }

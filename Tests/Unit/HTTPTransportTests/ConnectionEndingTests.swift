@@ -3,6 +3,7 @@ import FanfareModel
 import Testing
 
 @testable import CurlTransport
+@testable import HTTPLanes
 
 /// Every way in which a connection can end under requests that the peer has taken, on a connection that has answered
 /// before and on a new one. A body arrives once; only what the peer disowned arrives again.

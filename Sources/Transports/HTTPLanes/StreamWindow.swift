@@ -1,7 +1,7 @@
 /// How many streams a lane is trusted to carry.
 ///
-/// libcurl does not report the server's limit. A body that libcurl does not read while others run is the sign of a
-/// lower limit: the window then shrinks to the number that runs, and later grows by one now and then.
+/// libcurl does not report the server's limit. A request that it holds back while others run is the sign of a lower
+/// limit: the window then shrinks to the number that runs, and later grows by one now and then.
 struct StreamWindow: Equatable {
     private static let shortestPauseMs: Int64 = 1_000
     private static let longestPauseMs: Int64 = 60_000
@@ -23,7 +23,7 @@ struct StreamWindow: Equatable {
         if limit == maximum { pauseMs = 0 }
     }
 
-    /// - Parameter running: streams whose body libcurl has begun to read.
+    /// - Parameter running: requests that the engine has begun to send.
     mutating func stalled(running: Int, nowMs: Int64) {
         limit = max(1, min(limit, running))
         pauseGrowth(nowMs)

@@ -1,6 +1,7 @@
 import CurlTransport
 import EventLoop
 import Foundation
+import HTTPLanes
 import Testing
 
 /// A real server that ends its connections often.

@@ -1,6 +1,7 @@
 import CurlTransport
 import EventLoop
 import Foundation
+import HTTPLanes
 import Testing
 
 /// A connection whose packets vanish: nothing tells either end. Needs root and nftables.

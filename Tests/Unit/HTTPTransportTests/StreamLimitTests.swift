@@ -3,6 +3,7 @@ import FanfareModel
 import Testing
 
 @testable import CurlTransport
+@testable import HTTPLanes
 
 /// The server's stream limit, which libcurl does not tell, and lanes that stop answering.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -1,6 +1,7 @@
 import CurlTransport
 import EventLoop
 import FanfareModel
+import HTTPLanes
 import Testing
 
 /// A pool on a loop that runs on the test's own thread.
@@ -22,7 +23,7 @@ final class PoolHarness {
         var configuration = OriginConfiguration(caFile: try Certificates.shared.get().authority)
         change(&configuration)
         loop = try EventLoop()
-        pool = LanePool(loop: loop, configuration: configuration)
+        pool = LanePool(overCurl: configuration, loop: loop)
         pool.onCompletion = { [unowned self] tag, outcome in
             if outcomes.updateValue(outcome, forKey: tag) != nil { surplus += 1 }
         }

@@ -1,0 +1,44 @@
+/// Makes connections to one origin with one HTTP library. ``LanePool`` decides, an engine performs. Loop-confined.
+package protocol LaneEngine: AnyObject {
+    /// Whether a connection is only made once it has a request.
+    var connectsForRequest: Bool { get }
+    /// Makes a lane's connection; nil when memory is short.
+    ///
+    /// - Parameter origin: `https://host[:port]`, in lower case.
+    func connect(_ lane: Lane, to origin: String) -> (any LaneConnection)?
+    /// Frees what the connections shared. The last call, after every connection was closed.
+    func close()
+}
+
+/// One connection of an engine. It carries the requests of one ``Lane``, each under the lane's number for it.
+///
+/// A request ends once: with ``nextEnd()`` or with ``cancel(_:reason:as:)``. Its number is free from then on. An engine
+/// never calls the pool from within these functions; it calls ``Lane/enlist()`` when it needs a ``pump()``.
+package protocol LaneConnection: AnyObject {
+    /// Takes a request. It leaves with the next ``pump()`` and ``flush()`` at the latest.
+    ///
+    /// - Returns: false when the library did not take it; it then counts as never submitted.
+    func submit(_ request: HTTPRequest, number: Int) -> Bool
+    /// Reads what has arrived, and runs the library while it has work.
+    func pump()
+    /// Removes and returns a request that has ended by itself; nil when there is none.
+    func nextEnd() -> (number: Int, end: RequestEnd)?
+    /// Sends what was written since the last call.
+    func flush()
+    /// Ends a request that has not ended by itself.
+    ///
+    /// - Parameters:
+    ///   - reason: why, for the outcome.
+    ///   - ending: what that shows about the lane.
+    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd
+    /// Requests that the library has begun to send and that have not ended.
+    var running: Int { get }
+    /// Whether no byte of a request was handed to the wire.
+    func isHeldBack(_ number: Int) -> Bool
+    /// Called every 100 ms while the pool holds requests.
+    func tick(nowMs: Int64)
+    /// The error that makes the library useless on this connection; nil if there is none.
+    var defect: String? { get }
+    /// Closes the connection. The last call, after every request has ended.
+    func close()
+}
