@@ -13,10 +13,16 @@ public final class TLSSession {
 
     /// The client's side.
     ///
-    /// - Parameter host: the name or address the peer's certificate must be for. A name is also sent as SNI.
-    public convenience init(context: TLSContext, host: String) throws(OpenSSLError) {
+    /// - Parameters:
+    ///   - host: the name or address the peer's certificate must be for. A name is also sent as SNI.
+    ///   - protocols: names offered by ALPN, most wanted first, of 1 to 255 bytes each; none to leave ALPN out.
+    public convenience init(context: TLSContext, host: String, protocols: [String] = []) throws(OpenSSLError) {
         try self.init(context.pointer)
         SSL_set_connect_state(session)
+        let list = protocols.flatMap { name in [UInt8(name.utf8.count)] + Array(name.utf8) }
+        guard list.isEmpty || SSL_set_alpn_protos(session, list, UInt32(list.count)) == 0 else {
+            throw OpenSSLError.dequeue("offer protocols")
+        }
         guard !host.isEmpty, !host.utf8.contains(0) else { throw OpenSSLError("check host", reason: "not a host name") }
         SSL_set_hostflags(session, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host) != 1 {
@@ -110,12 +116,22 @@ public final class TLSSession {
 
     /// Removes and returns the ciphertext for the peer.
     public func removeOutgoing() -> [UInt8] {
+        var bytes: [UInt8] = []
+        moveOutgoing(to: &bytes)
+        return bytes
+    }
+
+    /// Moves the ciphertext for the peer to the end of `bytes`.
+    public func moveOutgoing(to bytes: inout [UInt8]) {
         let pending = BIO_ctrl_pending(outgoing)
-        guard pending > 0 else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: pending) { buffer, count in
-            var taken = 0
-            if BIO_read_ex(outgoing, buffer.baseAddress, pending, &taken) == 1 { count = taken }
+        guard pending > 0 else { return }
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: pending))
+        var taken = 0
+        bytes.withUnsafeMutableBytes { buffer in
+            _ = BIO_read_ex(outgoing, buffer.baseAddress.map { $0 + start }, pending, &taken)
         }
+        bytes.removeLast(pending - taken)
     }
 
     /// The last failure; for a certificate with the result of the check, which names the reason.

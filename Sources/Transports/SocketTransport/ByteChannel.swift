@@ -25,7 +25,7 @@ public final class ByteChannel {
     public func close() {
         if let session {
             session.shutdown()
-            outgoing.append(contentsOf: session.removeOutgoing())
+            session.moveOutgoing(to: &outgoing)
             // A close_notify or an alert, if the kernel has room for it now.
             behind = []
             _ = try? flush()
@@ -42,12 +42,17 @@ public final class ByteChannel {
     public var usesTLS: Bool { session != nil }
 
     /// Begins TLS; ``secure()`` carries out the handshake.
-    public func startTLS(files: TLSFiles, host: String) throws(SocketError) {
+    ///
+    /// - Parameter protocols: names offered by ALPN, most wanted first; none to leave ALPN out.
+    public func startTLS(files: TLSFiles, host: String, protocols: [String] = []) throws(SocketError) {
         session = try Self.translate { () throws(OpenSSLError) in
             // Read anew for each connection, so that replaced certificates are used from then on.
-            try TLSSession(context: TLSContext(files: files), host: host)
+            try TLSSession(context: TLSContext(files: files), host: host, protocols: protocols)
         }
     }
+
+    /// The protocol that both sides agreed on by ALPN; nil without one, and before TLS is complete.
+    public var negotiatedProtocol: String? { session?.negotiatedProtocol }
 
     /// Advances the TLS handshake. True when it is complete and the peer verified.
     public func secure() throws(SocketError) -> Bool {
@@ -56,7 +61,7 @@ public final class ByteChannel {
             try Self.translate { () throws(OpenSSLError) in try session.handshake() }
         }
         // Sent after a failure too: it is the alert for the peer.
-        outgoing.append(contentsOf: session.removeOutgoing())
+        session.moveOutgoing(to: &outgoing)
         _ = try? flush()
         return try isSecure.get()
     }
@@ -105,7 +110,7 @@ public final class ByteChannel {
             if let failure { throw failure }
         }
         written += UInt64(bytes.count)
-        outgoing.append(contentsOf: session.removeOutgoing())
+        session.moveOutgoing(to: &outgoing)
     }
 
     /// Moves the first item of ``behind``, or its next piece, to ``outgoing``, which is empty.
@@ -174,7 +179,7 @@ public final class ByteChannel {
         let count = try Self.translate { () throws(OpenSSLError) in try session.read(into: buffer) }
         guard let count else { throw StreamSocket.endOfStream }
         // Answers of TLS itself, such as key updates.
-        if count == 0 { outgoing.append(contentsOf: session.removeOutgoing()) }
+        if count == 0 { session.moveOutgoing(to: &outgoing) }
         return count
     }
 

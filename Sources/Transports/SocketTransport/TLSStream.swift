@@ -8,6 +8,9 @@ internal import OpenSSLKit
 ///
 /// Loop-confined. Events come from the loop's own turns, never from within a call into the stream. Sent bytes are
 /// gathered until ``flush()``, which belongs at the end of a turn.
+///
+/// An owner that sets ``onReady`` reads and writes an open stream itself, with ``read(_:)`` and ``write(_:)``, when it
+/// chooses to. It then gets no event after `opened`: these two throw the stream's end.
 public final class TLSStream {
     public enum Event: Equatable {
         case opened
@@ -17,6 +20,9 @@ public final class TLSStream {
     }
 
     public var onEvent: (Event) -> Void = { _ in }
+    /// Called instead of reading when the open stream may be read, or written again. It comes again with every turn
+    /// until the owner has read.
+    public var onReady: (() -> Void)?
 
     private enum Phase { case idle, resolving, connecting, securing, open, closed }
 
@@ -54,6 +60,9 @@ public final class TLSStream {
     public var accepted: UInt64 { handedOver + UInt64(waiting.count) }
     /// How many of them were encrypted: those may have been sent.
     public private(set) var handedOver: UInt64 = 0
+
+    /// The protocol that both sides agreed on by ALPN; nil without one, and before the stream is open.
+    public var negotiatedProtocol: String? { channel?.negotiatedProtocol }
 
     /// Starts to connect. Once.
     public func open() {
@@ -104,6 +113,42 @@ public final class TLSStream {
             return fail(error.reason)
         }
         watch()
+    }
+
+    /// Whether ``write(_:)`` may be called: the stream is open, and the socket has taken all bytes before.
+    public var isWritable: Bool {
+        phase == .open && waiting.isEmpty && channel?.hasUnsentBytes == false
+    }
+
+    /// Encrypts bytes and writes what the socket takes now; ``onReady`` comes when it takes more. Only while
+    /// ``isWritable``. Leaves the array empty, with its capacity.
+    public func write(_ bytes: inout [UInt8]) throws(SocketError) {
+        guard let channel, isWritable else { preconditionFailure("the stream is not writable") }
+        handedOver += UInt64(bytes.count)
+        try channel.write(&bytes)
+        try channel.flush()
+        watch()
+    }
+
+    /// Writes bytes that the socket did not take before.
+    public func writeRest() throws(SocketError) {
+        guard phase == .open, let channel, channel.hasUnsentBytes else { return }
+        try channel.flush()
+        watch()
+    }
+
+    /// Reads what has arrived, ``readLimit`` bytes at most, and passes the plain bytes on.
+    ///
+    /// - Returns: whether there may be more.
+    public func read(_ receive: (UnsafeRawBufferPointer) -> Void) throws(SocketError) -> Bool {
+        guard phase == .securing || phase == .open, let channel else { return false }
+        var total = 0
+        while total < Self.readLimit {
+            let (count, isAll) = try self.receive(channel, receive)
+            guard phase == .open, count > 0, !isAll else { return false }
+            total += count
+        }
+        return true
     }
 
     /// Closes the socket; no event follows. Bytes that were not flushed are dropped. Safe to call twice.
@@ -167,7 +212,8 @@ public final class TLSStream {
         addressDeadline = nil
         phase = .securing
         do throws(SocketError) {
-            try channel.startTLS(files: TLSFiles(caFile: configuration.caFile), host: configuration.host)
+            let files = TLSFiles(caFile: configuration.caFile)
+            try channel.startTLS(files: files, host: configuration.host, protocols: configuration.protocols)
         } catch {
             return end(error.reason)
         }
@@ -218,7 +264,8 @@ public final class TLSStream {
     /// Reads and writes, whichever of the two the socket is ready for: TLS may need one for the other.
     private func ready() {
         guard let channel else { return }
-        if phase == .connecting { connected(channel) } else { turn() }
+        if phase == .connecting { return connected(channel) }
+        if phase == .open, let onReady { onReady() } else { turn() }
     }
 
     private func watch() {
@@ -226,18 +273,12 @@ public final class TLSStream {
         loop.update(registration, interest: channel.hasUnsentBytes ? [.read, .write] : .read)
     }
 
-    /// Reads until the socket is empty or ``readLimit`` is reached.
+    /// Reads, and emits what arrived as events.
     ///
     /// - Returns: whether there is more, for which another turn is scheduled.
     private func read() -> Bool {
-        guard phase == .securing || phase == .open, let channel else { return false }
-        var total = 0
         do throws(SocketError) {
-            while total < Self.readLimit {
-                let count = try receive(channel)
-                guard phase == .open, count > 0 else { return false }
-                total += count
-            }
+            guard try read({ onEvent(.received(Array($0))) }) else { return false }
         } catch {
             end(error.reason)
             return false
@@ -246,8 +287,10 @@ public final class TLSStream {
         return true
     }
 
-    /// - Returns: how many bytes there were on the wire.
-    private func receive(_ channel: ByteChannel) throws(SocketError) -> Int {
+    /// - Returns: how many bytes there were on the wire, and whether the socket is empty now.
+    private func receive(_ channel: ByteChannel, _ receive: (UnsafeRawBufferPointer) -> Void) throws(SocketError) -> (
+        count: Int, isAll: Bool
+    ) {
         let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             Result { () throws(SocketError) in
                 let received = try channel.receive(into: buffer)
@@ -255,9 +298,9 @@ public final class TLSStream {
                 while phase == .open {
                     let count = try channel.decrypt(into: buffer)
                     guard count > 0 else { break }
-                    onEvent(.received(Array(buffer[..<count])))
+                    receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 }
-                return received
+                return (count: received, isAll: received < buffer.count)
             }
         }
         return try result.get()

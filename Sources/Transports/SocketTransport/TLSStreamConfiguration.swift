@@ -7,6 +7,8 @@ public struct TLSStreamConfiguration: Equatable, Sendable {
     public var port: Int
     /// A PEM file of further authorities, trusted beside the system's.
     public var caFile: String?
+    /// Names offered by ALPN, most wanted first; none to leave ALPN out.
+    public var protocols: [String] = []
     /// For name look-up, TCP and TLS together.
     public var connectTimeoutMs: Int64 = 10_000
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged.
