@@ -43,6 +43,11 @@ let package = Package(
         .systemLibrary(name: "CHiredis", path: "Sources/CLibraries/CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Sources/CLibraries/COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CYAML", path: "Sources/CLibraries/CYAML", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(
+            name: "CNGHTTP2",
+            path: "Sources/CLibraries/CNGHTTP2",
+            providers: [.apt(["libnghttp2-dev"])]
+        ),
         .systemLibrary(name: "CExpat", path: "Sources/CLibraries/CExpat", providers: [.apt(["libexpat1-dev"])]),
 
         // The pure side: values and decisions. No I/O, no clock, no randomness of its own.
@@ -151,6 +156,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "NGHTTP2Transport",
+            dependencies: [
+                "FanfareModel", "EventLoop", "SocketTransport", "HTTPLanes", "CNGHTTP2",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            path: "Sources/Transports/NGHTTP2Transport",
+            swiftSettings: strict
+        ),
+        .target(
             name: "ExpatKit",
             dependencies: ["FanfareXML", "CExpat"],
             path: "Sources/Transports/ExpatKit",
@@ -224,7 +238,8 @@ let package = Package(
             name: "FanfareWorker",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareCore", "FCMWire", "StreamWire",
-                "EventLoop", "HTTPLanes", "CurlTransport", "RedisTransport", "OpenSSLKit", "XMPPTransport",
+                "EventLoop", "HTTPLanes", "CurlTransport", "NGHTTP2Transport", "RedisTransport", "OpenSSLKit",
+                "XMPPTransport",
                 "FanfareMetrics", "FanfareConfiguration",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -531,7 +546,9 @@ let package = Package(
         // One suite for every engine.
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: ["TestSupport", "CurlTransport", "HTTPLanes", "EventLoop", "FanfareModel"],
+            dependencies: [
+                "TestSupport", "CurlTransport", "NGHTTP2Transport", "HTTPLanes", "EventLoop", "FanfareModel",
+            ],
             path: "Tests/Unit/HTTPTransportTests",
             swiftSettings: strict
         ),

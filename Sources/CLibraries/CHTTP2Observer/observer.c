@@ -135,28 +135,34 @@ static void *real(const char *name) {
     return function;
 }
 
-// Only the first callback is observed; any other one belongs to another kind of session.
+// Whether a callback belongs to this executable or library: Fanfare has sessions of its own.
+static bool is_own(const void *callback) {
+    Dl_info theirs, ours;
+    return dladdr(callback, &theirs) != 0 && dladdr((void *)is_own, &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
+}
+
+// Whether to observe a callback: the first one that is not Fanfare's. Any other belongs to another kind of session.
+#define IS_OBSERVED(first, theirs) \
+    (!is_own((const void *)(theirs)) && (atomic_compare_exchange_strong(first, &none, theirs) || none == (theirs)))
+
 void nghttp2_session_callbacks_set_on_stream_close_callback(void *callbacks, close_callback theirs) {
     atomic_store(&handle_of, dlsym(RTLD_DEFAULT, "nghttp2_session_get_stream_user_data"));
-    close_callback first = NULL;
-    bool is_first = atomic_compare_exchange_strong(&libcurl_closed, &first, theirs) || first == theirs;
+    close_callback none = NULL;
     void (*set)(void *, close_callback) =
         (void (*)(void *, close_callback))real("nghttp2_session_callbacks_set_on_stream_close_callback");
-    set(callbacks, is_first ? closed : theirs);
+    set(callbacks, IS_OBSERVED(&libcurl_closed, theirs) ? closed : theirs);
 }
 
 void nghttp2_session_callbacks_set_on_frame_recv_callback(void *callbacks, frame_callback theirs) {
-    frame_callback first = NULL;
-    bool is_first = atomic_compare_exchange_strong(&libcurl_received_frame, &first, theirs) || first == theirs;
+    frame_callback none = NULL;
     void (*set)(void *, frame_callback) =
         (void (*)(void *, frame_callback))real("nghttp2_session_callbacks_set_on_frame_recv_callback");
-    set(callbacks, is_first ? received_frame : theirs);
+    set(callbacks, IS_OBSERVED(&libcurl_received_frame, theirs) ? received_frame : theirs);
 }
 
 void nghttp2_session_callbacks_set_on_header_callback(void *callbacks, header_callback theirs) {
-    header_callback first = NULL;
-    bool is_first = atomic_compare_exchange_strong(&libcurl_received_header, &first, theirs) || first == theirs;
+    header_callback none = NULL;
     void (*set)(void *, header_callback) =
         (void (*)(void *, header_callback))real("nghttp2_session_callbacks_set_on_header_callback");
-    set(callbacks, is_first ? received_header : theirs);
+    set(callbacks, IS_OBSERVED(&libcurl_received_header, theirs) ? received_header : theirs);
 }
