@@ -543,6 +543,12 @@ let package = Package(
             path: "Tests/Unit/HTTPLanesTests",
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "NGHTTP2TransportTests",
+            dependencies: ["NGHTTP2Transport", "HTTPLanes", "FanfareModel"],
+            path: "Tests/Unit/NGHTTP2TransportTests",
+            swiftSettings: strict
+        ),
         // One suite for every engine.
         .testTarget(
             name: "HTTPTransportTests",

@@ -13,8 +13,16 @@ public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 struct FuzzTarget: Sendable {
     let name: String
     /// The initial corpus.
-    let seeds: [String]
+    let seeds: [[UInt8]]
     let run: @Sendable ([UInt8]) -> Void
+
+    init(name: String, seeds: [[UInt8]], run: @escaping @Sendable ([UInt8]) -> Void) {
+        (self.name, self.seeds, self.run) = (name, seeds, run)
+    }
+
+    init(name: String, seeds: [String], run: @escaping @Sendable ([UInt8]) -> Void) {
+        self.init(name: name, seeds: seeds.map { Array($0.utf8) }, run: run)
+    }
 
     static let chosen: FuzzTarget = {
         let name = getenv("FANFARE_FUZZ").map { String(cString: $0) } ?? ""
@@ -25,7 +33,7 @@ struct FuzzTarget: Sendable {
     }()
 
     static let all: [FuzzTarget] =
-        [json, date, response, tokenResponse, management] + [xmlStream, xmppSession, redisReplies]
+        [json, date, response, tokenResponse, management] + [xmlStream, xmppSession, redisReplies, http2Session]
         + [jobEntry, translation, condition, yaml, redisURL, userInfo, serviceAccount]
 }
 
@@ -48,8 +56,7 @@ public func fuzzInitialize(
     guard let folder = getenv("FANFARE_FUZZ_SEEDS") else { return 0 }
     for (index, seed) in FuzzTarget.chosen.seeds.enumerated() {
         guard let file = fopen("\(String(cString: folder))/seed-\(index)", "w") else { exit(1) }
-        let bytes = Array(seed.utf8)
-        fwrite(bytes, 1, bytes.count, file)
+        fwrite(seed, 1, seed.count, file)
         fclose(file)
     }
     exit(0)
