@@ -91,10 +91,10 @@ class Fleet:
         address = "http://127.0.0.1:%d/faults" % self.control
         urllib.request.urlopen(address, json.dumps(fault).encode(), 30).close()
 
-    def send(self, project, job, count, *options, bad=50):
-        """Pushes a job of which each `bad`th recipient is unregistered."""
+    def send(self, project, job, count, *options, bad=50, kind="unregistered"):
+        """Pushes a job of which each `bad`th recipient is unregistered, or fails as the sandbox's prefix `sbx-<kind>-` says."""
         tokens = self.folder / "tokens"
-        rows = ("sbx-unregistered-%s-%d" % (job, row) if row % bad == 7 else "%s-%d" % (job, row) for row in range(count))
+        rows = ("sbx-%s-%s-%d" % (kind, job, row) if row % bad == 7 else "%s-%d" % (job, row) for row in range(count))
         tokens.write_text("\n".join(rows))
         self.run("send", "--project", project, "--tokens-file", str(tokens), "--title", "x", "--id", job, *options)
 

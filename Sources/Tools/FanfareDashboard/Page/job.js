@@ -24,11 +24,14 @@ export function percent(part, all) {
   return `${Number(share.toFixed(1))} %`;
 }
 
+/** A time of day; with its date unless it is less than 12 hours away. */
+const clock = (ms, now) => (Math.abs(now - ms) < 43200000 ? time(ms).slice(11) : time(ms));
+
 /** How far a time is from now, and the time. */
 export function moment(ms, now) {
   if (!ms) return "–";
   const away = Math.abs(now - ms) / 1000;
-  return `${away < 1 ? "now" : ms < now ? `${duration(away)} ago` : `in ${duration(away)}`} · ${away < 43200 ? time(ms).slice(11) : time(ms)}`;
+  return `${away < 1 ? "now" : ms < now ? `${duration(away)} ago` : `in ${duration(away)}`} · ${clock(ms, now)}`;
 }
 
 /** How many recipients wait for a retry, and when the first is due if that is known. */
@@ -51,10 +54,19 @@ export function guards({ rate, canary, canary_wait_ms: wait, stop_if: stop, send
   return rows;
 }
 
+/** Whether the job's reason is its rate. An active job with such a reason sends. */
+const isPaced = (job) => Boolean(job.reason?.startsWith("rate: "));
+
+/** Why the job waits or is paused; empty if nothing is known. Its rate bounds first attempts only, so it does not explain a tail. */
+function cause(job, now) {
+  const reason = isPaced(job) && job.first_pass_ms ? undefined : job.reason;
+  // A reason names times as 2026-11-23T20:58:03.005Z.
+  return (reason ?? job.held_by ?? "").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (stamp) => clock(Date.parse(stamp), now));
+}
+
 /** What the job's state means now, and what a person may do about it. */
 export function explain(job, now) {
-  // A reason names times as 2026-11-23T20:58:03.005Z.
-  const why = (job.reason ?? job.held_by ?? "").replace(/\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 UTC");
+  const why = cause(job, now);
   switch (job.state) {
     case "scheduled": return `It starts at ${time(job.not_before_ms)}${job.not_before_ms > now ? `, in ${duration((job.not_before_ms - now) / 1000)}` : ""}. ${why}`;
     case "waiting":
@@ -93,7 +105,7 @@ class Progress {
     const isOver = OVER.includes(job.state);
     const line = [`${number(done)} of ${number(job.total)} have a result (${percent(done, job.total)})`];
     if (!isOver && job.left_seconds !== undefined) line.unshift(`About ${duration(job.left_seconds)} left`);
-    const isHeld = job.state !== "active" || job.reason || job.held_by;
+    const isHeld = job.state !== "active" || (job.reason && !isPaced(job)) || job.held_by;
     if (job.rate && (isOver || !isHeld)) line.push(isOver ? `${rate(job.rate)} on average` : rate(job.rate));
     text(this.line, line.join(" · "));
     this.bar.setAttribute("aria-valuenow", job.total ? Math.floor((100 * done) / job.total) : 0);
@@ -112,7 +124,7 @@ class Progress {
     let tail = "begins after the first pass";
     if (job.first_pass_ms) {
       if (job.finished_ms) tail = job.finished_ms - job.first_pass_ms < 1000 ? "none" : `over after another ${took(job.first_pass_ms, job.finished_ms)}`;
-      else if (job.retrying > 0) tail = `${waits(job)}${job.reason ?? job.held_by ? `: ${job.reason ?? job.held_by}` : ""}`;
+      else if (job.retrying > 0) tail = [waits(job), cause(job, job.now_ms)].filter(Boolean).join(": ");
       else tail = `${number(Math.max(0, job.total - done))} in flight`;
     } else if (job.retrying > 0) tail = waits(job);
     terms(this.passes, [["First pass: each recipient once", first], ["Tail: further attempts", tail]]);
