@@ -1,3 +1,5 @@
+public import FanfareModel
+
 /// The checked configuration of a Fanfare process.
 ///
 /// To add a setting, add a property with its default to a section, and a row to the table in the same file.
@@ -13,6 +15,8 @@ public struct Configuration: Equatable, Sendable {
     public var caFile: ConfiguredFile?
     public var allowedHosts: [String] = []
     public var proxy: String?
+    /// The engine of projects that name none of their own.
+    public var httpEngine = HTTPEngine.curl
     /// Host and port of the metadata server: `GCE_METADATA_HOST`; nil for Google's own name.
     public var metadataHost: String?
     public var log = Log()

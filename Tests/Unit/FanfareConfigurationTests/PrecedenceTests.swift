@@ -87,6 +87,18 @@ import Testing
         #expect(try Configuration.load(yaml: former, environment: variables).worker.watermarkStep == 16)
     }
 
+    @Test func projectTakesTheEngineOfAllProjectsUnlessItNamesItsOwn() throws {
+        let projects = "projects: { a: {}, b: { http_engine: curl }, c: { transport: xmpp, http_engine: nghttp2 } }"
+        func engines(_ yaml: String, _ environment: [String: String] = [:]) throws -> [HTTPEngine] {
+            try Configuration.load(yaml: yaml + projects, environment: environment).projects.map(\.httpEngine)
+        }
+        #expect(try engines("") == [.curl, .curl, .nghttp2])
+        #expect(try engines("http_engine: nghttp2\n") == [.nghttp2, .curl, .nghttp2])
+        #expect(try engines("", ["FANFARE_HTTP_ENGINE": "nghttp2"]) == [.nghttp2, .curl, .nghttp2])
+        let own = ["FANFARE_PROJECTS_A_HTTP_ENGINE": "curl", "FANFARE_PROJECTS_B_HTTP_ENGINE": "nghttp2"]
+        #expect(try engines("http_engine: nghttp2\n", own) == [.curl, .nghttp2, .nghttp2])
+    }
+
     @Test func projectsCanComeFromTheEnvironment() throws {
         let configuration = try Configuration.load(
             file: nil,

@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import TestSupport
 import Testing
@@ -47,6 +48,16 @@ import Testing
         #expect(shop.credentials?.file?.path == folder.file("projects.d/shop.json"), "relative to the file")
         #expect(shop.credentials?.file?.name == "projects.shop.credentials (shop.yaml line 2)")
         #expect(configuration.warnings.isEmpty)
+    }
+
+    @Test func fileOfAProjectMayNameItsEngine() throws {
+        let configuration = try load(
+            "projects_dir: projects.d\nhttp_engine: nghttp2",
+            ["shop.yaml": "http_engine: curl", "demo.yaml": ""]
+        )
+        #expect(configuration.projects.map(\.httpEngine) == [.nghttp2, .curl])
+        let found = try problems("projects_dir: projects.d", ["shop.yaml": "http_engine: nio"])
+        #expect(found == ["projects.shop.http_engine (shop.yaml line 1): nio is none of curl, nghttp2"])
     }
 
     @Test func folderMayBeGivenByAVariable() throws {
@@ -124,15 +135,16 @@ import Testing
     @Test func refusedFileConcernsOnlyItsProject() throws {
         _ = try folder.write("key", "AAAA")
         let (projects, refused) = try accept(
-            "projects_dir: projects.d\nprojects: { main: { transport: legacy, server_key_file: key } }",
+            "projects_dir: projects.d\nproxy: http://p:1\nprojects: { main: { transport: legacy, server_key_file: key } }",
             [
                 "good.yaml": Self.legacy, "typo.yaml": Self.legacy + "prot: 1", "broken.yaml": "a: [",
                 "nokey.yaml": "transport: legacy\nserver_key_file: gone", "main.yaml": Self.legacy,
                 "none.yaml": "transport: legacy", "contrary.yaml": Self.legacy + "topic_api: v1",
+                "proxied.yaml": Self.legacy + "http_engine: nghttp2",
             ]
         )
         #expect(projects == ["good", "main"])
-        #expect(Set(refused.keys) == ["typo", "broken", "nokey", "main", "none", "contrary"])
+        #expect(Set(refused.keys) == ["typo", "broken", "nokey", "main", "none", "contrary", "proxied"])
         #expect(refused["none"] == ["projects.none.server_key_file: none named; legacy needs a server key"])
     }
 

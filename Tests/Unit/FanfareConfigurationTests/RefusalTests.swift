@@ -8,6 +8,9 @@ import Testing
         var problem: String
     }
 
+    private static let proxied =
+        "nghttp2 does not use a proxy, and proxy is set; set http_engine: curl, or remove the proxy"
+
     @Test(arguments: [
         Row(yaml: "redsi: { url: x }", problem: "redsi (line 1): unknown key; did you mean redis?"),
         Row(yaml: "redis:\n  ulr: x", problem: "redis.ulr (line 2): unknown key; did you mean redis.url?"),
@@ -77,6 +80,19 @@ import Testing
             problem: "admin.listen (line 1): must be host:port or unix:///path"
         ),
         Row(yaml: "proxy: https://p:1", problem: "proxy (line 1): must be http://host:port"),
+        Row(yaml: "http_engine: nio", problem: "http_engine (line 1): nio is none of curl, nghttp2"),
+        Row(
+            yaml: "projects: { a: { http_engine: nio } }",
+            problem: "projects.a.http_engine (line 1): nio is none of curl, nghttp2"
+        ),
+        Row(
+            yaml: "proxy: http://p:1\nhttp_engine: nghttp2\nprojects: { a: {}, b: { http_engine: nghttp2 } }",
+            problem: "http_engine: \(proxied)"
+        ),
+        Row(
+            yaml: "proxy: http://p:1\nprojects: { a: {}, b: { transport: xmpp, http_engine: nghttp2 } }",
+            problem: "projects.b.http_engine: \(proxied)"
+        ),
         Row(yaml: "- a", problem: "the document must be a mapping of keys to values"),
         Row(
             yaml: "worker: { renew_ms: 5000 }",

@@ -18,6 +18,7 @@ import Testing
         "admin: { listen: \"[::1]:0\" }", "admin: { listen: \"unix:///run/x\" }", "token_index: false",
         "telemetry: { otlp: \"http://127.0.0.1:4318\", interval_ms: 1000 }",
         "telemetry: { otlp: \"https://collector.example.com/otlp/\", headers_file: headers }",
+        "http_engine: nghttp2", "http_engine: curl\nprojects: { a: { transport: xmpp, http_engine: nghttp2 } }",
         "worker: { drain_ms: 0, max_in_flight: 100000 }", "log: { level: trace, format: json }",
     ]
 
@@ -38,6 +39,7 @@ import Testing
         "projects: { a: { endpoint: \"http://localhost\" } }", "projects: { a: { endpoint: \"https://localhost/x\" } }",
         "projects: { a: { host: \"https://localhost\" } }", "projects: { a: { topics: [news] } }",
         "projects: { a: { topics: { \"a b\": 1 } } }", "projects: { a: { topics: { news: -1 } } }",
+        "http_engine: nio", "projects: { a: { http_engine: h3 } }", "http_engine: [curl]",
         "projects: { a: { smear: 1 } }", "projects: { a: { quota_per_minute: 0 } }",
     ]
 

@@ -44,6 +44,7 @@ import Testing
         Row(name: "topics", isReopened: false) { $0.settings.topics = ["t": 7] },
         Row(name: "smear", isReopened: false) { $0.settings.smear = true },
         Row(name: "transport", isReopened: true) { $0.settings.transport = .legacy },
+        Row(name: "http_engine", isReopened: true) { $0.settings.httpEngine = .nghttp2 },
         Row(name: "topic_api", isReopened: true) { $0.settings.topicAPI = .v1 },
         Row(name: "endpoint", isReopened: true) { $0.settings.endpoint = "https://localhost:1" },
         Row(name: "iid_endpoint", isReopened: true) { $0.settings.iidOrigin = "https://localhost:1" },
@@ -64,6 +65,18 @@ import Testing
         #expect(plan.reopened == (row.isReopened ? [changed] : []))
         #expect(plan.updated == (row.isReopened ? [] : [changed]))
         #expect(plan.added.isEmpty && plan.removed.isEmpty)
+    }
+
+    @Test func changedEngineOfAllProjectsReopensThoseWithoutTheirOwn() throws {
+        func projects(_ engine: String) throws -> [Project] {
+            let environment = [
+                "FANFARE_PROJECTS": "a,b", "FANFARE_PROJECTS_B_HTTP_ENGINE": "curl", "FANFARE_HTTP_ENGINE": engine,
+            ]
+            return try Configuration.load(file: nil, environment: environment).projects.map { Project(settings: $0) }
+        }
+        let (running, target) = (try projects("curl"), try projects("nghttp2"))
+        #expect(running.map(\.httpEngine) == [.curl, .curl] && target.map(\.httpEngine) == [.nghttp2, .curl])
+        #expect(ReloadPlan(running: running, target: target).reopened.map(\.id) == ["a"])
     }
 
     // MARK: Settings that need a restart
@@ -119,6 +132,7 @@ import Testing
         new.projects = [.init(id: "a")]
         new.projectsFolder = ConfiguredFile(name: "projects_dir", path: "/d")
         new.allowedHosts = ["example.com"]
+        new.httpEngine = .nghttp2
         new.warnings = ["w"]
         new.file = "/f"
         #expect(WorkerConfiguration.restartKeys(Configuration(), new) == [])

@@ -133,7 +133,17 @@ extension Configuration {
                     + "\(project.transport.rawValue)"
             )
         }
+        problems += enginesWithProxy.map {
+            "\($0): nghttp2 does not use a proxy, and proxy is set; set http_engine: curl, or remove the proxy"
+        }
         return problems
+    }
+
+    /// The paths of settings that name an engine without proxies, while a proxy is configured.
+    private var enginesWithProxy: [String] {
+        guard proxy != nil else { return [] }
+        if httpEngine == .nghttp2 { return ["http_engine"] }
+        return projects.filter { $0.httpEngine == .nghttp2 }.map { "projects.\($0.id).http_engine" }
     }
 
     /// Settings that are given and have no effect.

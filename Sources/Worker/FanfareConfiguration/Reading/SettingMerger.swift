@@ -88,7 +88,7 @@ struct SettingMerger {
         var configuration = Configuration()
         configuration.projects = projects.map { Configuration.Project(id: $0) }
         for place in places {
-            guard let value = values[place.path] else { continue }
+            guard let value = values[place.path] ?? place.setting.inherited.flatMap({ values[$0] }) else { continue }
             let given = GivenValue(path: place.path, kind: place.setting.kind, value: value, directory: directory)
             switch place.setting.store {
             case .process(let store): store(&configuration, given)

@@ -115,6 +115,10 @@ extension Settings {
         Setting("proxy", \.proxy, .proxy) {
             "An HTTP proxy for FCM. The environment's proxy variables are never read."
         },
+        Setting("http_engine", \.httpEngine) {
+            "The library that carries requests to FCM. `nghttp2` speaks HTTP/2 only and uses no proxy; access tokens and "
+                + "telemetry stay with libcurl."
+        },
         Setting("log.level", \.log.level, flag: "log-level") {
             "The lowest level that is logged."
         },

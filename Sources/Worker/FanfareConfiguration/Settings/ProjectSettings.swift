@@ -5,6 +5,8 @@ extension Configuration {
     public struct Project: Equatable, Sendable {
         public var id: String
         public var transport = Transport.v1
+        /// ``Configuration/httpEngine`` unless the project names its own.
+        public var httpEngine = HTTPEngine.curl
         /// The identity of sends over v1; nil if none is configured.
         public var credentials: CredentialSetting?
         public var serverKeyFile: ConfiguredFile?
@@ -44,6 +46,10 @@ extension Settings {
     static let project: [Setting] = [
         .project("transport", \.transport) {
             "Protocol of the project's sends."
+        },
+        .project("http_engine", \.httpEngine, inherits: "http_engine") {
+            "The library that carries the project's HTTP requests. Default: the top-level `http_engine`. With transport "
+                + "xmpp these requests are operations on topics and device groups."
         },
         .project("credentials", \.credentials) {
             "v1: a credential file (JSON, at most 65536 bytes) of type service_account, external_account, "

@@ -33,12 +33,14 @@ public struct Setting: Sendable {
     /// The path of the key in the file, joined by dots; `projects.*.` stands for every project.
     public let path: String
     public let kind: Kind
-    /// The default as the file would spell it; empty if there is none.
+    /// The default as the file would spell it; empty if there is none, or if the value is inherited.
     public let defaultText: String
     /// One or two sentences for the reference.
     public let help: String
     /// The flag that sets it, without the dashes; nil when there is none.
     public let flag: String?
+    /// The path of the process's setting whose value a project takes unless it has its own; nil if there is none.
+    let inherited: String?
     /// Stores a value that the rule allows in the configuration.
     let store: Store
 
@@ -52,11 +54,12 @@ public struct Setting: Sendable {
         _ kind: Kind,
         _ defaultText: String,
         _ flag: String?,
+        _ inherited: String?,
         _ help: String,
         _ store: Store
     ) {
         (self.path, self.kind, self.defaultText) = (path, kind, defaultText)
-        (self.flag, self.help, self.store) = (flag, help, store)
+        (self.flag, self.inherited, self.help, self.store) = (flag, inherited, help, store)
     }
 
     /// A setting of the process.
@@ -68,19 +71,22 @@ public struct Setting: Sendable {
         help: () -> String
     ) {
         let store = Store.process { $0[keyPath: member] = Value($1) }
-        self.init(path, kind, Configuration()[keyPath: member].text, flag, help(), store)
+        self.init(path, kind, Configuration()[keyPath: member].text, flag, nil, help(), store)
     }
 
     /// A setting of each project.
+    ///
+    /// - Parameter inherited: the path of a setting of the process with the same rule.
     static func project<Value: SettingValue>(
         _ name: String,
         _ member: any WritableKeyPath<Configuration.Project, Value> & Sendable,
         _ kind: Kind = Value.kind,
+        inherits inherited: String? = nil,
         help: () -> String
     ) -> Setting {
-        let defaultText = Configuration.Project(id: "")[keyPath: member].text
+        let defaultText = inherited == nil ? Configuration.Project(id: "")[keyPath: member].text : ""
         let store = Store.project { $0[keyPath: member] = Value($1) }
-        return Setting(projectPrefix + name, kind, defaultText, nil, help(), store)
+        return Setting(projectPrefix + name, kind, defaultText, nil, inherited, help(), store)
     }
 
     private static let projectPrefix = "projects.*."

@@ -56,6 +56,7 @@ extension Int64: SettingValue {}
 extension Transport: SettingValue {}
 extension LegacyBody: SettingValue {}
 extension TopicAPI: SettingValue {}
+extension HTTPEngine: SettingValue {}
 extension Configuration.Redis.Durability: SettingValue {}
 extension Configuration.Redis.SentinelTLS: SettingValue {}
 extension Configuration.Log.Format: SettingValue {}

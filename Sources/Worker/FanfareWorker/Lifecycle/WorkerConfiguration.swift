@@ -22,6 +22,7 @@ public struct WorkerConfiguration: Sendable {
 
         var id: String { settings.id }
         var transport: Transport { settings.transport }
+        var httpEngine: HTTPEngine { settings.httpEngine }
         var endpoint: String { settings.endpoint }
         var legacyBody: LegacyBody { settings.legacyBody }
         var topicAPI: TopicAPI { settings.topicAPI }

@@ -66,8 +66,8 @@ extension WorkerConfiguration {
         compare("worker", \.worker)
         compare("telemetry", \.telemetry)
         // Taken up with the projects, or not used by a worker.
-        (left.projects, left.projectsFolder, left.allowedHosts) = (
-            right.projects, right.projectsFolder, right.allowedHosts
+        (left.projects, left.projectsFolder, left.allowedHosts, left.httpEngine) = (
+            right.projects, right.projectsFolder, right.allowedHosts, right.httpEngine
         )
         (left.warnings, left.file) = (right.warnings, right.file)
         return left == right ? keys : keys + ["other settings"]
