@@ -105,6 +105,37 @@ import Testing
         }
     }
 
+    /// nghttp2 cannot send to an endpoint without HTTP/2; libcurl can.
+    @Test(arguments: ["v1", "legacy"], ["h2", "http/1.1"])
+    func endpointWithoutHTTP2IsAFailureForNghttp2(transport: String, protocols: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let peer = try HTTPPeer(
+                certificate: rig.state.appendingPathComponent("tls-cert.pem").path,
+                key: rig.state.appendingPathComponent("tls-key.pem").path,
+                protocols: protocols
+            )
+            func findings(_ engine: String) async throws -> [Report.Check] {
+                let file = try rig.configuration(
+                    transport: transport,
+                    endpoint: "https://localhost:\(peer.port)",
+                    extra: "http_engine: \(engine)"
+                )
+                let report = try await doctor(file)
+                #expect(report.findings("http_engine of demo").map(\.text) == [engine], "\(report)")
+                return report.findings("FCM of demo")
+            }
+            let (curl, nghttp2) = (try await findings("curl"), try await findings("nghttp2"))
+            guard protocols == "http/1.1" else {
+                return #expect((curl + nghttp2).map(\.verdict) == ["ok", "ok"], "\(curl) \(nghttp2)")
+            }
+            #expect(curl.map(\.verdict) == ["ok", "warn"], "\(curl)")
+            #expect(nghttp2.map(\.verdict) == ["ok", "fail"], "\(nghttp2)")
+            #expect(nghttp2.last?.text.contains("http_engine nghttp2 speaks HTTP/2 only") == true, "\(nghttp2)")
+            #expect(nghttp2.last?.remedy?.hasPrefix("set `http_engine: curl`") == true, "\(nghttp2)")
+        }
+    }
+
     /// XMPP never uses the configured proxy; HTTP does.
     @Test func proxyIsUsedForHTTPOnly() async throws {
         try await withRig { rig in

@@ -60,10 +60,10 @@ extension Rig {
     fileprivate func playEnding(
         _ kind: String,
         delivery: String
-    ) async throws -> (peer: HTTP2Peer, job: [String: String]) {
+    ) async throws -> (peer: HTTPPeer, job: [String: String]) {
         try await startSandbox()
         let count = Self.ended
-        let peer = try HTTP2Peer(
+        let peer = try HTTPPeer(
             certificate: state.appendingPathComponent("tls-cert.pem").path,
             key: state.appendingPathComponent("tls-key.pem").path,
             rules: #"[{"action":"end","kind":"\#(kind)","match":"ended-","gather":\#(count),"times":\#(count)}]"#
@@ -80,8 +80,8 @@ extension Rig {
     }
 }
 
-/// An HTTP/2 server in place of FCM (`Tests/Support/Fixtures/peer/peer.py`) that records the requests that arrived.
-private final class HTTP2Peer {
+/// A server in place of FCM (`Tests/Support/Fixtures/peer/peer.py`) that records the requests that arrived.
+final class HTTPPeer {
     private struct Ledger: Decodable {
         struct Entry: Decodable {
             let body: String
@@ -95,10 +95,11 @@ private final class HTTP2Peer {
     private let process = Process()
     private let (input, output) = (Pipe(), Pipe())
 
-    init(certificate: String, key: String, rules: String) throws {
+    /// - Parameter protocols: those that the server offers, separated by commas.
+    init(certificate: String, key: String, rules: String = "[]", protocols: String = "h2,http/1.1") throws {
         let script = Repository.fixture("peer/peer.py")
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = [script, "--cert", certificate, "--key", key, "--rules", rules]
+        process.arguments = [script, "--cert", certificate, "--key", key, "--rules", rules, "--alpn", protocols]
         process.standardInput = input
         process.standardOutput = output
         try process.run()

@@ -99,10 +99,7 @@ struct OnlineProbe {
             let remedy = PermissionAdvice.remedy(probe.answer, project: target, identity: identity)
             report.fail("HTTP \(status), nothing can be sent: \(failure.rawError)", remedy)
         }
-        if !probe.isHTTP2 {
-            let remedy = "look for a proxy on the route that speaks HTTP/1.1 only"
-            report.warn("answered over HTTP/1.1: one send at a time on each connection", remedy)
-        }
+        if !probe.isHTTP2 { project.httpEngine.reportHTTP1(in: &report) }
     }
 
     // MARK: The route alone
@@ -112,6 +109,7 @@ struct OnlineProbe {
         do {
             let probe = try EndpointProbe.run(url: project.endpoint + "/", configuration: origin)
             report.ok("\(project.endpoint) answers over verified TLS, HTTP/\(probe.isHTTP2 ? "2" : "1.1")")
+            if !probe.isHTTP2 { project.httpEngine.reportHTTP1(in: &report) }
         } catch {
             report.fail("\(project.endpoint) cannot be reached: \(error.reason)", Self.remedy(error))
         }

@@ -190,6 +190,15 @@ import Testing
         )
     }
 
+    @Test func engineOfEachProjectIsNamed() async throws {
+        let environment = ["FANFARE_PROJECTS": "a,b", "FANFARE_PROJECTS_B_HTTP_ENGINE": "nghttp2"]
+        #expect(
+            try await examine(.engines, [], environment: environment) == [
+                "ok http_engine of a: curl", "ok http_engine of b: nghttp2",
+            ]
+        )
+    }
+
     @Test(arguments: [
         ("redis://127.0.0.1", "default", 0), ("unix:///run/redis.sock", "default", 0),
         ("redis://redis.internal", "default", 3),

@@ -41,12 +41,12 @@ import Testing
             Set(found.keys) == [
                 "redis", "redis version", "redis role", "access", "functions", "persistence", "durability",
                 "eviction policy", "memory", "replicas", "clock", "workers", "project demo", "quota of demo",
-                "configuration", "credentials of demo", "libcurl", "descriptors",
+                "configuration", "credentials of demo", "http_engine of demo", "libcurl", "descriptors",
             ]
         )
         let text = try await CommandRun(["doctor", "-c", file, "--no-online"])
         #expect(text.out.contains("ok    persistence: append-only file, appendfsync always"))
-        #expect(text.out.hasSuffix("\n\n17 ok, 1 warning\n"), "\(text.out)")
+        #expect(text.out.hasSuffix("\n\n18 ok, 1 warning\n"), "\(text.out)")
     }
 
     /// Before its first worker, Redis has no functions to read a project with.
