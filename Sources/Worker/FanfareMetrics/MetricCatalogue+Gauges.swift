@@ -93,6 +93,11 @@ extension MetricCatalogue {
         labels: [project, transport],
         "Open connections that accept sends."
     )
+    public static let projectInfo = gauge(
+        "fanfare_project_info",
+        labels: [project, .init("transport", ["v1", "legacy", "xmpp"]), .init("engine", ["curl", "nghttp2"])],
+        "1 for the transport and the HTTP engine that the project runs with."
+    )
     public static let concurrencyLimit = gauge(
         "fanfare_concurrency_limit",
         "Requests that may be in flight at once, derived from FCM's answers."
@@ -145,7 +150,7 @@ extension MetricCatalogue {
     )
 
     static let process = [
-        fleetAge, inFlight, connections, concurrencyLimit, unwritten, credentialsReady, redisConnected,
+        fleetAge, inFlight, connections, projectInfo, concurrencyLimit, unwritten, credentialsReady, redisConnected,
         sentinelsAgree, configLoaded, configRefused, loopTurn, buildInfo, cpu, memory, openFiles, startTime,
     ]
 }

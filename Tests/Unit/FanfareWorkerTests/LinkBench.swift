@@ -30,6 +30,7 @@ struct LinkBench {
     static func run(
         _ server: RedisServer,
         settings: Configuration = Configuration(),
+        registry: MetricRegistry = MetricRegistry(),
         logger: Logger = Logger(label: "test"),
         _ body: @escaping @Sendable (LinkBench) -> Void
     ) throws {
@@ -46,7 +47,7 @@ struct LinkBench {
                 projects: [project("p")],
                 leases: leases,
                 quarantine: Quarantine(projects: ["p"]),
-                registry: MetricRegistry(),
+                registry: registry,
                 logger: logger
             )
             guard let link else { return loop.stop() }

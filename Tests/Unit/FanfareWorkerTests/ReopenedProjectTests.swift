@@ -3,6 +3,7 @@ import FCMWire
 import FanfareConfiguration
 import FanfareCore
 import FanfareMetrics
+import FanfareModel
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -110,6 +111,35 @@ import Testing
         }
         replace()
         bench.when({ replayed.withLock { !$0.isEmpty } }) { bench.finish() }
+    }
+
+    /// The series of the engine before stays, at 0.
+    @Test func gaugeNamesTheEngineOfTheProjectThatRuns() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let registry = MetricRegistry()
+        @Sendable func engines() -> [String: String] {
+            let lines = PrometheusText.render(registry).split(separator: "\n")
+            let found = lines.compactMap {
+                $0.wholeMatch(of: /fanfare_project_info\{project="p",transport="legacy",engine="([a-z0-9]+)"\} (\d)/)
+            }
+            return Dictionary(uniqueKeysWithValues: found.map { (String($0.1), String($0.2)) })
+        }
+        let seen = Locked<[[String: String]]>([])
+        try LinkBench.run(server, registry: registry) { bench in
+            bench.whenRegistered {
+                seen.withLock { $0.append(engines()) }
+                guard let runner = bench.runner else { return bench.finish() }
+                bench.link.close(runner)
+                var project = LinkBench.project("p")
+                project.settings.httpEngine = .nghttp2
+                _ = try? bench.link.open(project)
+                seen.withLock { $0.append(engines()) }
+                bench.finish()
+            }
+        }
+        #expect(seen.withLock { $0 } == [["curl": "1"], ["curl": "0", "nghttp2": "1"]])
+        #expect(MetricCatalogue.projectInfo.labels.last?.values == HTTPEngine.allCases.map(\.rawValue))
     }
 
     // MARK: Projects that cannot be opened

@@ -17,6 +17,7 @@ final class ProjectGauges {
     private let ready: GaugeCell
     private let connections: GaugeCell
     private let managementConnections: GaugeCell
+    private let info: GaugeCell
     private var isReading = false
     private var nextRead: UInt64 = 0
 
@@ -32,13 +33,16 @@ final class ProjectGauges {
         self.router = router
         self.credentials = credentials
         let (id, registry) = (project.project.id, project.registry)
+        let (transport, engine) = (project.project.transport.rawValue, project.project.httpEngine.rawValue)
         fleet = FleetGauges(project: id, registry: registry)
         inFlight = registry.gauge(MetricCatalogue.inFlight, id)
         limit = registry.gauge(MetricCatalogue.concurrencyLimit, id)
         unwritten = registry.gauge(MetricCatalogue.unwritten, id)
         ready = registry.gauge(MetricCatalogue.credentialsReady, id)
-        connections = registry.gauge(MetricCatalogue.connections, id, project.project.transport.rawValue)
+        connections = registry.gauge(MetricCatalogue.connections, id, transport)
         managementConnections = registry.gauge(MetricCatalogue.connections, id, "management")
+        info = registry.gauge(MetricCatalogue.projectInfo, id, transport, engine)
+        info.set(1)
     }
 
     /// Whether anything waited in Redis at the last reading.
@@ -57,7 +61,7 @@ final class ProjectGauges {
 
     /// Sets what this worker holds to 0.
     func close() {
-        for gauge in [inFlight, limit, unwritten, ready, connections, managementConnections] { gauge.set(0) }
+        for gauge in [inFlight, limit, unwritten, ready, connections, managementConnections, info] { gauge.set(0) }
     }
 
     /// Whether the project can send, and the reason if not.
