@@ -4,6 +4,7 @@ internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
 internal import HTTPLanes
+internal import NGHTTP2Transport
 internal import XMPPTransport
 
 /// Routes a project's requests: over the lanes to FCM, the lanes to Instance ID or the connections of XMPP. An answer has
@@ -21,8 +22,8 @@ final class TransportRouter {
     var onRoom: () -> Void = {}
 
     init(loop: EventLoop, origin: OriginConfiguration, project: ProjectContext, credentialProject: String?) {
-        fcm = LanePool(overCurl: origin, loop: loop)
-        instanceID = LanePool(overCurl: origin, loop: loop)
+        fcm = Self.pool(over: project.project.httpEngine, origin, loop)
+        instanceID = Self.pool(over: project.project.httpEngine, origin, loop)
         self.project = project.project
         timeoutMs = project.configuration.requestTimeoutMs
         let sendPath =
@@ -62,6 +63,14 @@ final class TransportRouter {
         fcm.onRoom = { [weak self] in self?.onRoom() }
         instanceID.onRoom = { [weak self] in self?.onRoom() }
         xmpp?.onRoom = { [weak self] in self?.onRoom() }
+    }
+
+    private static func pool(over engine: HTTPEngine, _ origin: OriginConfiguration, _ loop: EventLoop) -> LanePool {
+        guard engine == .nghttp2 else { return LanePool(overCurl: origin, loop: loop) }
+        var direct = origin
+        // A configuration with this engine has no proxy. A worker that was started with one keeps it until a restart.
+        direct.proxy = nil
+        return LanePool(overNGHTTP2: direct, loop: loop)
     }
 
     /// Connections for messages, and connections that only management uses.
