@@ -304,7 +304,8 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop",
-                "HTTPLanes", "CurlTransport", "RedisTransport", "OpenSSLKit", "FanfareClient", "FanfareRedis",
+                "HTTPLanes", "CurlTransport", "NGHTTP2Transport", "RedisTransport", "OpenSSLKit", "FanfareClient",
+                "FanfareRedis",
                 "FanfareConfiguration", "FanfareCore",
                 "FanfareWorker",
                 "FanfareSandbox", "FanfareAdmin",
@@ -440,7 +441,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "fanfare", "CurlTransport", "HTTPLanes", "FanfareClient", "FanfareRedis", "FanfareConfiguration",
+                "fanfare", "CurlTransport", "HTTPLanes", "NGHTTP2Transport", "FanfareClient", "FanfareRedis",
+                "FanfareConfiguration",
                 "FanfareJSON",
                 "FanfareModel", "RedisTransport", "StreamWire", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

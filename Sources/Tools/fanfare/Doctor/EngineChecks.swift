@@ -1,12 +1,16 @@
 internal import FanfareConfiguration
 internal import FanfareModel
+internal import NGHTTP2Transport
 
 extension Check {
     /// The engine that carries each project's HTTP requests.
     static let engines = Check("http_engine") { subject, report in
         for project in subject.configuration.projects {
             report.check = "http_engine of \(project.id)"
-            report.ok(project.httpEngine.rawValue)
+            switch project.httpEngine {
+            case .curl: report.ok("curl")
+            case .nghttp2: report.ok("nghttp2, \(NGHTTP2Library.version)")
+            }
         }
     }
 }
