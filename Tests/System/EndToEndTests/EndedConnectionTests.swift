@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import TestSupport
 import Testing
@@ -7,12 +8,20 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 /// Connections that end while requests are in flight. Compares each recipient's result with the requests that arrived;
 /// `ConnectionEndingTests` covers the transport's outcomes.
 @Suite(.timeLimit(.minutes(3))) struct EndedConnectionTests {
-    private static let modes = ["at_least_once", "at_most_once"]
+    /// Each delivery mode over each HTTP engine.
+    private static let ways = ["at_least_once", "at_most_once"].flatMap { delivery in
+        HTTPEngine.allCases.map { Way(delivery: delivery, engine: $0) }
+    }
 
-    @Test(arguments: modes, ["long_frame", "all_long_headers", "http1_text", "tcp_reset", "bad_record"])
-    func endedConnectionFlagsDuplicatesAndCausesNoneAtMostOnce(delivery: String, kind: String) async throws {
+    struct Way: Sendable {
+        let delivery: String
+        let engine: HTTPEngine
+    }
+
+    @Test(arguments: ways, ["long_frame", "all_long_headers", "http1_text", "tcp_reset", "bad_record"])
+    func endedConnectionFlagsDuplicatesAndCausesNoneAtMostOnce(way: Way, kind: String) async throws {
         try await withRig { rig in
-            let (peer, job) = try await rig.playEnding(kind, delivery: delivery)
+            let (peer, job) = try await rig.playEnding(kind, way)
             let results = try await rig.results("ended").sorted { $0.i < $1.i }
             let copies = try peer.copies()
             #expect(results.count == Rig.ended && copies.count == Rig.ended)
@@ -20,7 +29,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             let answered = results.filter { $0.status == "sent" && $0.maybe_dup != true }
             #expect(answered.isEmpty || kind == "all_long_headers" && answered.count < Rig.ended)
             #expect(answered.allSatisfy { copies[$0.token ?? ""] == 1 && ($0.message_id ?? "") == "" }, "\(copies)")
-            if delivery == "at_most_once" {
+            if way.delivery == "at_most_once" {
                 #expect(job["unknown"] == "\(Rig.ended - answered.count)", "\(job)")
                 #expect(copies.values.allSatisfy { $0 == 1 }, "\(copies)")
             } else {
@@ -30,10 +39,10 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
     }
 
     /// The peer reports that it processed none of the requests. They are sent again in both modes, without a flag.
-    @Test(arguments: modes, ["goaway_none", "refused"])
-    func requestsTheServerDidNotProcessAreSentAgainUnflagged(delivery: String, kind: String) async throws {
+    @Test(arguments: ways, ["goaway_none", "refused"])
+    func requestsTheServerDidNotProcessAreSentAgainUnflagged(way: Way, kind: String) async throws {
         try await withRig { rig in
-            let (peer, job) = try await rig.playEnding(kind, delivery: delivery)
+            let (peer, job) = try await rig.playEnding(kind, way)
             #expect(job["sent"] == "\(Rig.ended)", "\(job)")
             #expect(try await rig.results("ended").allSatisfy { $0.maybe_dup != true })
             #expect(try peer.copies().values.allSatisfy { $0 == 1 })
@@ -41,9 +50,9 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
     }
 
     /// A success status counts although its body is lost, even if the reset arrives together with the headers.
-    @Test(arguments: modes) func resetAfterASuccessStatusIsSentWithoutAMessageID(delivery: String) async throws {
+    @Test(arguments: ways) func resetAfterASuccessStatusIsSentWithoutAMessageID(way: Way) async throws {
         try await withRig { rig in
-            let (peer, job) = try await rig.playEnding("half_body_reset", delivery: delivery)
+            let (peer, job) = try await rig.playEnding("half_body_reset", way)
             #expect(job["sent"] == "\(Rig.ended)", "\(job)")
             let results = try await rig.results("ended")
             #expect(results.allSatisfy { $0.status == "sent" && ($0.message_id ?? "") == "" && $0.maybe_dup != true })
@@ -59,7 +68,7 @@ extension Rig {
     /// Sends one message over a connection, then ``ended`` more, during which the connection ends.
     fileprivate func playEnding(
         _ kind: String,
-        delivery: String
+        _ way: EndedConnectionTests.Way
     ) async throws -> (peer: HTTPPeer, job: [String: String]) {
         try await startSandbox()
         let count = Self.ended
@@ -69,12 +78,19 @@ extension Rig {
             rules: #"[{"action":"end","kind":"\#(kind)","match":"ended-","gather":\#(count),"times":\#(count)}]"#
         )
         let endpoint = "https://localhost:\(peer.port)"
-        try await startWorker(try configuration(endpoint: endpoint, requestTimeoutMs: 20_000, worker: "max_lanes: 1"))
+        try await startWorker(
+            try configuration(
+                endpoint: endpoint,
+                requestTimeoutMs: 20_000,
+                project: "http_engine: \(way.engine.rawValue)",
+                worker: "max_lanes: 1"
+            )
+        )
         try await push(["id": "before", "message": hello, "token": "before"])
         try await finished("before")
         let tokens = (0..<count).map { "ended-\($0)" }
         try await push([
-            "id": "ended", "message": hello, "tokens": Rig.tokens(tokens), "results": "all", "delivery": delivery,
+            "id": "ended", "message": hello, "tokens": Rig.tokens(tokens), "results": "all", "delivery": way.delivery,
         ])
         return (peer, try await finished("ended", seconds: 90))
     }

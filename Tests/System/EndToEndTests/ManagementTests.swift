@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import RedisTransport
 import StreamWire
@@ -8,13 +9,14 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
 /// Jobs that change topics and device groups, and jobs that send to them.
 @Suite struct ManagementTests {
-    @Test(arguments: ["iid", "v1"])
-    func topicIsSubscribedSentToAndUnsubscribed(api: String) async throws {
+    @Test(arguments: ["iid", "v1"], HTTPEngine.allCases)
+    func topicIsSubscribedSentToAndUnsubscribed(api: String, engine: HTTPEngine) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             try await rig.startWorker(
                 try rig.configuration(
-                    project: "topic_api: \(api)\n    iid_endpoint: https://localhost:\(rig.tlsPort)"
+                    project: "topic_api: \(api)\n    iid_endpoint: https://localhost:\(rig.tlsPort)",
+                    extra: "http_engine: \(engine.rawValue)"
                 )
             )
             let count = api == "iid" ? 2_500 : 300
@@ -52,10 +54,11 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    @Test func groupIsCreatedReadChangedAndEmptied() async throws {
+    @Test(arguments: HTTPEngine.allCases) func groupIsCreatedReadChangedAndEmptied(engine: HTTPEngine) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            try await rig.startWorker(try rig.configuration(project: "sender_id: \"\(try rig.senderID)\""))
+            let settings = "sender_id: \"\(try rig.senderID)\"\n    http_engine: \(engine.rawValue)"
+            try await rig.startWorker(try rig.configuration(project: settings))
             func run(_ fields: [String: String]) async throws -> Rig.Recipient {
                 let id = try await rig.push(fields)
                 try await rig.finished(id)

@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import RedisTransport
 import StreamWire
@@ -9,10 +10,12 @@ import Testing
     private static let message = #"{"data":{"k":"v"}}"#
 
     /// A list with one token is sent as a single request, not as a multicast.
-    @Test func oneRecipientIsAddressedByToAndSeveralByRegistrationIDs() async throws {
+    @Test(arguments: HTTPEngine.allCases)
+    func oneRecipientIsAddressedByToAndSeveralByRegistrationIDs(engine: HTTPEngine) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            try await rig.startWorker(try rig.configuration(transport: "legacy"))
+            let extra = "http_engine: \(engine.rawValue)"
+            try await rig.startWorker(try rig.configuration(transport: "legacy", extra: extra))
             try await rig.push(["id": "one", "message": Self.message, "token": "a"])
             try await rig.push(["id": "list", "message": Self.message, "tokens": Rig.tokens(["b"])])
             try await rig.push(["id": "topic", "message": Self.message, "topic": "news"])

@@ -122,6 +122,31 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
+    /// The HTTP engine changes during a fan-out, there and back: requests in flight end on their old connections.
+    @Test func engineChangesDuringAFanout() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let slow = #"{"match":{"path":"/v1/"},"action":{"delay_ms":50}}"#
+            _ = try await rig.control("POST", "/faults", slow)
+            let subject = try Subject(rig)
+            try subject.write(subject.project("demo"))
+            try await subject.start()
+            let tokens = Rig.tokens((0..<9_000).map { "t-\($0)" })
+            try await rig.push(["id": "all", "message": data, "tokens": tokens, "results": "all"])
+            for (round, engine) in ["nghttp2", "curl"].enumerated() {
+                let sends = 1_000 + 2_000 * round
+                try await Wait.until("\(sends) sends\n\(rig.logs)") { try await rig.stats().sends >= sends }
+                try subject.write(subject.project("demo"), extra: "http_engine: \(engine)")
+                subject.hangUp()
+                try await subject.logged("A project runs under its new settings.", times: round + 1)
+                let gauge = #"fanfare_project_info{project="demo",transport="v1",engine="\#(engine)"}"#
+                try await Wait.until("the engine in the metrics") { try subject.metric(gauge) == "1" }
+            }
+            try await expectEachSentOnce(rig, "all", count: 9_000)
+            #expect(try await rig.stats().duplicates == 0)
+        }
+    }
+
     /// A project comes, changes and goes by its file in `projects_dir`, while another project sends.
     @Test func projectIsAddedChangedAndRemovedByItsFile() async throws {
         try await withRig(projects: ["demo", "shop"]) { rig in

@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import TestSupport
 import Testing
@@ -12,16 +13,17 @@ import Testing
 
     /// Few faults of each kind, because retries are limited to ten a second. A fault affects the rest of its round and
     /// the next one, so an additional round brings traffic for the last fault.
-    @Test func faultsOnTheWire() async throws {
+    @Test(arguments: HTTPEngine.allCases) func faultsOnTheWire(engine: HTTPEngine) async throws {
         let times = ChaosScale.rounds(short: 6, longShare: 0.5)
         let lostAnswers = 20
         let (_, audit) = try await chaos(
-            "faultsOnTheWire",
+            "faultsOnTheWire, \(engine.rawValue)",
             rounds: Self.faults.count + 1,
             part: max(300, 20 * times),
             lostAnswers: lostAnswers,
             delayMs: 0,
-            requestTimeoutMs: 3_000
+            requestTimeoutMs: 3_000,
+            environment: engine.variable
         ) { run, round in
             guard round <= Self.faults.count else {
                 return try await Wait.until("all faults to be used", seconds: 60) { try await areFaultsUsed(run.rig) }
@@ -43,12 +45,12 @@ import Testing
     }
 
     /// Connections reset under load, then a peer that does not speak TLS, then a path that drops the answers.
-    @Test func brokenConnections() async throws {
+    @Test(arguments: HTTPEngine.allCases) func brokenConnections(engine: HTTPEngine) async throws {
         let rounds = ChaosScale.rounds(short: 3, longShare: 0.3)
         let box = ProxyBox()
         defer { box.proxy?.stop() }
         let (run, audit) = try await chaos(
-            "brokenConnections",
+            "brokenConnections, \(engine.rawValue)",
             rounds: rounds,
             part: 700,
             requestTimeoutMs: 3_000,
@@ -56,7 +58,8 @@ import Testing
                 let proxy = try ChaosProxy(upstream: UInt16(rig.tlsPort))
                 box.proxy = proxy
                 return "https://localhost:\(proxy.port)"
-            }
+            },
+            environment: engine.variable
         ) { run, round in
             switch round % 3 {
             case 1: box.proxy?.reset()
@@ -72,4 +75,9 @@ import Testing
     }
 
     private final class ProxyBox { var proxy: ChaosProxy? }
+}
+
+extension HTTPEngine {
+    /// The environment variable by which a worker uses this engine.
+    var variable: [String: String] { ["FANFARE_HTTP_ENGINE": rawValue] }
 }
