@@ -84,6 +84,7 @@ package struct LaneState: Equatable {
 
     /// The server goes on to serve what it has, and asks for less (a GOAWAY with ENHANCE_YOUR_CALM).
     package mutating func retireOverloaded(nowMs: Int64) {
+        guard !isOverloaded else { return }
         isOverloaded = true
         window.halve(nowMs: nowMs)
         retire()

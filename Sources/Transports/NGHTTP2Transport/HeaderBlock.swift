@@ -24,7 +24,9 @@ final class HeaderBlock {
         ]
         for line in request.headers {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts[1].drop { $0 == " " }
+            // HTTP/2 allows no spaces around a value.
+            var value = parts[1].drop { $0 == " " }
+            while value.last == " " { value.removeLast() }
             pairs.append((parts[0].lowercased(), String(value)))
         }
         pairs.append(("content-length", ""))

@@ -83,7 +83,8 @@ final class NGHTTP2Connection: LaneConnection {
         guard isOpen, !isOver else { return }
         do throws(SocketError) {
             while stream.isWritable {
-                if session.output.isEmpty { session.fill() }
+                // Together with the confirmations that reading has left there.
+                session.fill()
                 guard !session.output.isEmpty else { break }
                 session.handOver()
                 try stream.write(&session.output)
@@ -103,7 +104,7 @@ final class NGHTTP2Connection: LaneConnection {
     /// Tells the lane what the session has learned.
     private func apply() {
         if let limit = session.serverLimit, limit != lane.state.serverLimit { lane.state.opened(streams: limit) }
-        if let code = session.goAwayCode, lane.state.phase != .retiring {
+        if let code = session.goAwayCode {
             let isCalm = code != HTTP2Session.enhanceYourCalm
             if isCalm { lane.state.retire() } else { lane.state.retireOverloaded(nowMs: nowMs) }
             session.endWaiting(reason: "the server ended the connection")

@@ -162,6 +162,7 @@ import Testing
         var lane = selfOpening()
         lane.opened(streams: 100)
         lane.retireOverloaded(nowMs: 1)
+        lane.retireOverloaded(nowMs: 2)
         #expect(lane.isOverloaded)
         #expect((lane.phase, lane.window.limit) == (.retiring, 50))
     }

@@ -233,6 +233,17 @@ import Testing
         #expect(bench.ends.count == 2 && bench.surplus == 0)
     }
 
+    /// The pool may cancel a request whose end was recorded and not reported yet: the recorded end counts.
+    @Test func cancellingAnEndedRequestReportsItsEnd() throws {
+        let bench = try SessionBench()
+        bench.send(2)
+        (Frames.answer(1) + Frames.reset(3, 7)).withUnsafeBytes { bench.session.receive($0) }
+        bench.cancel(0)
+        bench.cancel(1)
+        #expect((0..<2).map(bench.kind) == ["200", "refused"])
+        #expect(bench.session.nextEnd() == nil)
+    }
+
     @Test func numberIsFreeForTheNextRequest() throws {
         let bench = try SessionBench()
         bench.send(1)
