@@ -136,7 +136,7 @@ let package = Package(
         ),
         .target(
             name: "CurlTransport",
-            dependencies: ["FanfareModel", "EventLoop", "HTTPLanes", "CCurl", "CHTTP2Observer"],
+            dependencies: ["FanfareModel", "EventLoop", "OpenSSLKit", "HTTPLanes", "CCurl", "CHTTP2Observer"],
             path: "Sources/Transports/CurlTransport",
             swiftSettings: strict
         ),

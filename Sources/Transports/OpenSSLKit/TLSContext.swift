@@ -42,8 +42,12 @@ public final class TLSContext {
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         // Not SSL_CTX_set_default_verify_paths: it obeys SSL_CERT_FILE and SSL_CERT_DIR from the environment.
         // A machine without a system store is no error, the private authority may be all there is.
-        _ = SSL_CTX_load_verify_locations(context, X509_get_default_cert_file(), nil)
-        _ = SSL_CTX_load_verify_locations(context, nil, X509_get_default_cert_dir())
+        let folder = X509_get_default_cert_dir().map { String(cString: $0) } ?? ""
+        if CertificateFolder.isHashed(folder) {
+            _ = SSL_CTX_load_verify_locations(context, nil, folder)
+        } else {
+            _ = SSL_CTX_load_verify_locations(context, X509_get_default_cert_file(), nil)
+        }
         ERR_clear_error()
         if let file = files.caFile {
             guard SSL_CTX_load_verify_locations(context, file, nil) == 1 else {

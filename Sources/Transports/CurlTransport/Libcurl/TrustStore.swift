@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Glibc
+internal import OpenSSLKit
 
 /// The authorities a connection trusts: the system's, and a private one.
 ///
@@ -22,7 +23,7 @@ struct TrustStore: Equatable {
     let source: Source
 
     init(privateFile: String?, directories: [String] = Self.directories, bundles: [String] = Self.bundles) {
-        if let directory = directories.first(where: Self.isHashed) {
+        if let directory = directories.first(where: CertificateFolder.isHashed) {
             source = .directory(directory, privateFile: privateFile)
         } else if let file = bundles.first(where: { access($0, R_OK) == 0 }) {
             var bytes = Self.read(file)
@@ -47,19 +48,6 @@ struct TrustStore: Equatable {
         case .builtIn:
             break
         }
-    }
-
-    /// Whether the directory holds names such as `5ed36f99.0`, by which OpenSSL finds a certificate.
-    private static func isHashed(_ path: String) -> Bool {
-        guard let directory = opendir(path) else { return false }
-        defer { closedir(directory) }
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            guard name.count >= 10, name[8] == UInt8(ascii: "."), name[9] == UInt8(ascii: "0") else { continue }
-            let isHex = { (byte: UInt8) in "0123456789abcdef".utf8.contains(byte) }
-            if name[..<8].allSatisfy(isHex) { return true }
-        }
-        return false
     }
 
     /// Empty when the file cannot be read: every check then fails, which is the safe way to be wrong.
