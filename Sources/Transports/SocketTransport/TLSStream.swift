@@ -76,8 +76,9 @@ public final class TLSStream {
         }
         if let address = SocketAddress.numeric(configuration.host, port: port) { return connect(to: [address]) }
         let inbox = Inbox<Resolution>()
-        resolutions = loop.attach(inbox) { [unowned self] resolution in
-            guard phase == .resolving else { return }
+        // Weak: in the turn in which it is detached an inbox may be emptied once more.
+        resolutions = loop.attach(inbox) { [weak self] resolution in
+            guard let self, phase == .resolving else { return }
             switch resolution.result {
             case .success(let addresses): connect(to: addresses)
             case .failure(let error): end(error.reason)
@@ -230,7 +231,8 @@ public final class TLSStream {
         deadline = nil
         phase = .open
         onEvent(.opened)
-        scheduleTurn()
+        // More bytes may have come together with the end of the handshake.
+        if phase == .open, let onReady { onReady() } else { scheduleTurn() }
     }
 
     // MARK: Turns
@@ -294,7 +296,11 @@ public final class TLSStream {
         let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             Result { () throws(SocketError) in
                 let received = try channel.receive(into: buffer)
-                if phase == .securing { secure(channel) }
+                if phase == .securing {
+                    secure(channel)
+                    // What came with the end of the handshake is read by the owner that reads itself.
+                    if onReady != nil { return (count: 0, isAll: true) }
+                }
                 while phase == .open {
                     let count = try channel.decrypt(into: buffer)
                     guard count > 0 else { break }
