@@ -17,7 +17,8 @@ final class CurlConnection: LaneConnection {
     private var transfers: [Transfer] = []
     /// The same transfers by the lane's numbers.
     private var numbered: [Transfer?] = []
-    private(set) var defect: String?
+    /// The error that makes libcurl useless on this connection; nil if there is none.
+    private var defect: String?
     private var isClosed = false
 
     private let watches: MultiWatches
@@ -51,7 +52,7 @@ final class CurlConnection: LaneConnection {
             ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, configuration.maxStreamsPerLane)),
         ]
         precondition(codes.allSatisfy { $0 == CURLM_OK }, "libcurl refused a lane's options")
-        watches.onReady = { [unowned self] fd, mask in
+        watches.onReady = { [unowned self, unowned lane] fd, mask in
             ready.append((fd, mask))
             lane.enlist()
         }
@@ -99,13 +100,20 @@ final class CurlConnection: LaneConnection {
     }
 
     func nextEnd() -> (number: Int, end: RequestEnd)? {
-        guard let (transfer, code) = nextFinished() else { return nil }
+        guard let (transfer, code) = nextFinished() else { return defect.flatMap(nextAbandoned) }
         let facts = transfer.facts(code: code)
         let isMultiplexed = transfer.isMultiplexed
         if isMultiplexed == true, let generation = transfer.readGeneration { multiplexed.insert(generation) }
         let isEarlier = transfer.readGeneration.map { isOver($0, for: transfer) } ?? false
         let ending = LaneState.Ending(facts, isMultiplexed: isMultiplexed, isEarlier: isEarlier)
         return (transfer.number, end(transfer, facts, as: ending))
+    }
+
+    private func nextAbandoned(_ defect: String) -> (number: Int, end: RequestEnd)? {
+        lane.state.retire()
+        guard let transfer = transfers.last else { return nil }
+        let facts = transfer.facts(code: nil, giveUp: "libcurl failed as a whole: \(defect)")
+        return (transfer.number, end(transfer, facts, as: .connectionFailed(isEarlier: false)))
     }
 
     func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {

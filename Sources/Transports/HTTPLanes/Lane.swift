@@ -27,6 +27,12 @@ package final class Lane {
     /// Has the pool pump the lane at the turn's end.
     package func enlist() { if !isListed { onWork(self) } }
 
+    /// Closes the connection, after its last request has ended.
+    func close() {
+        connection?.close()
+        connection = nil
+    }
+
     /// Keeps a request under a number of its own.
     func add(_ waiting: WaitingRequest, nowMs: Int64) -> Int {
         let entry = Entry(waiting: waiting, addedAtMs: nowMs)

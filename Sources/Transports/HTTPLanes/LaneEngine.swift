@@ -15,13 +15,14 @@ package protocol LaneEngine: AnyObject {
 /// A request ends once: with ``nextEnd()`` or with ``cancel(_:reason:as:)``. Its number is free from then on. An engine
 /// never calls the pool from within these functions; it calls ``Lane/enlist()`` when it needs a ``pump()``.
 package protocol LaneConnection: AnyObject {
-    /// Takes a request. It leaves with the next ``pump()`` and ``flush()`` at the latest.
+    /// Takes a request. It leaves with the next ``pump()`` and ``flush()``, or later if the server allows no more streams.
     ///
     /// - Returns: false when the library did not take it; it then counts as never submitted.
     func submit(_ request: HTTPRequest, number: Int) -> Bool
     /// Reads what has arrived, and runs the library while it has work.
     func pump()
-    /// Removes and returns a request that has ended by itself; nil when there is none.
+    /// Removes and returns a request that has ended by itself; nil when there is none. If the connection has ended, or
+    /// the library cannot go on, it returns all requests one after the other.
     func nextEnd() -> (number: Int, end: RequestEnd)?
     /// Sends what was written since the last call.
     func flush()
@@ -33,12 +34,10 @@ package protocol LaneConnection: AnyObject {
     func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd
     /// Requests that the library has begun to send and that have not ended.
     var running: Int { get }
-    /// Whether no byte of a request was handed to the wire.
+    /// Whether the library has written nothing of a request, so that it may be taken back.
     func isHeldBack(_ number: Int) -> Bool
     /// Called every 100 ms while the pool holds requests.
     func tick(nowMs: Int64)
-    /// The error that makes the library useless on this connection; nil if there is none.
-    var defect: String? { get }
     /// Closes the connection. The last call, after every request has ended.
     func close()
 }

@@ -58,7 +58,8 @@ public final class LanePool {
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
         let open = lanes.reduce(0) { $0 + max(0, $1.state.limit - $1.state.inFlight) }
-        let unopened = planner.unopened(lanes: lanes.count, nowMs: nowMs)
+        let isPaused = lanes.contains(where: \.state.isPaused)
+        let unopened = isPaused ? 0 : planner.unopened(lanes: lanes.count, nowMs: nowMs)
         return max(0, open + (unopened > 0 && hasUncountedFailure ? 0 : unopened) - queue.count)
     }
 
@@ -94,7 +95,7 @@ public final class LanePool {
             for number in lane.numbers(where: { _, _ in true }) {
                 cancel(number, on: lane, reason: "the pool was closed", as: .withdrawn)
             }
-            lane.connection?.close()
+            lane.close()
         }
         lanes = []
         retiring = []
@@ -155,7 +156,7 @@ public final class LanePool {
         connection.pump()
         while let (number, end) = connection.nextEnd() { finish(number, on: lane, end) }
         if let limit = lane.state.serverLimit, limit < planner.learned { planner.lowerLimit(to: limit) }
-        if let defect = connection.defect { abandon(lane, defect) }
+        if lane.state.isOverloaded { planner.lowerLimit(to: lane.state.window.limit) }
     }
 
     private func enlist(_ lane: Lane) {
@@ -185,6 +186,11 @@ public final class LanePool {
 
     private func assignQueued() {
         guard !queue.isEmpty else { return }
+        // A connection that was idle for long may be dead, and nothing has shown it.
+        for lane in lanes where lane.state.inFlight == 0 && isTooOld(lane) {
+            lane.state.retire()
+            enlist(lane)
+        }
         retireMarked()
         let views = lanes.map { lane in
             LanePlanner.View(
@@ -196,6 +202,8 @@ public final class LanePool {
         }
         let plan = planner.plan(queued: queue.count, lanes: views, nowMs: nowMs)
         for assignment in plan.assignments { assign(lanes[assignment.lane], assignment.count) }
+        // The turn's end counts a failed connection, and that delays the next one.
+        guard !(lanes + retiring).contains(where: \.state.couldNotConnect) else { return }
         for _ in 0..<plan.open {
             guard let lane = openLane() else { break }
             assign(lane, min(queue.count, lane.state.room))
@@ -240,7 +248,9 @@ public final class LanePool {
 
     private func finish(_ number: Int, on lane: Lane, _ end: RequestEnd) {
         let waiting = release(number, from: lane, end.ending)
-        if !isClosed, MoveRule.moves(end, refusals: waiting.refusals, moves: waiting.moves) {
+        // After its deadline it would be cut off on its next lane, and count as possibly processed.
+        if !isClosed, waiting.deadlineMs > nowMs, MoveRule.moves(end, refusals: waiting.refusals, moves: waiting.moves)
+        {
             queue.prepend(waiting.moved(isRefused: end.proof == .refused, reason: end.reason))
         } else {
             complete(waiting.request.tag, Self.outcome(of: waiting, end))
@@ -293,14 +303,6 @@ public final class LanePool {
 
     // MARK: The end of lanes
 
-    private func abandon(_ lane: Lane, _ defect: String) {
-        lane.state.retire()
-        let reason = "the HTTP library failed as a whole: \(defect)"
-        for number in lane.numbers(where: { _, _ in true }) {
-            cancel(number, on: lane, reason: reason, as: .connectionFailed(isEarlier: false))
-        }
-    }
-
     private func retireMarked() {
         guard lanes.contains(where: { $0.state.phase == .retiring }) else { return }
         retiring += lanes.filter { $0.state.phase == .retiring }
@@ -312,11 +314,10 @@ public final class LanePool {
         guard retiring.contains(where: \.state.isDrained) else { return }
         var reason = ""
         for lane in retiring where lane.state.isDrained {
-            lane.connection?.close()
+            lane.close()
             work.removeAll { $0 === lane }
             let state = lane.state
             planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
-            if state.isOverloaded { planner.lowerLimit(to: state.window.limit) }
             if state.answered == 0, !lane.reason.isEmpty { reason = lane.reason }
         }
         retiring.removeAll(where: \.state.isDrained)
@@ -349,12 +350,14 @@ public final class LanePool {
         for waiting in late { complete(waiting, reason: "no free stream in time") }
         for lane in lanes + retiring { endLate(on: lane, now) }
         retireMarked()
-        if let old = lanes.first(where: { now - $0.state.openedAtMs >= configuration.maxConnectionAgeMs }) {
+        if let old = lanes.first(where: isTooOld) {
             old.state.retire()
             enlist(old)
         }
         armSweep()
     }
+
+    private func isTooOld(_ lane: Lane) -> Bool { nowMs - lane.state.openedAtMs >= configuration.maxConnectionAgeMs }
 
     private func endLate(on lane: Lane, _ now: Int64) {
         guard let connection = lane.connection else { return }
@@ -370,7 +373,9 @@ public final class LanePool {
         guard !stalled.isEmpty else { return }
         let back = lane.state.stalled(stalled.count, running: connection.running, nowMs: now)
         guard back > 0 else { return }
-        if connection.running > 0, lane.state.phase == .ready { planner.lowerLimit(to: lane.state.limit) }
+        if connection.running > 0, lane.state.phase == .ready, lane.state.serverLimit == nil {
+            planner.lowerLimit(to: lane.state.limit)
+        }
         for number in stalled.suffix(back) {
             let reason = "the lane did not send the request"
             _ = connection.cancel(number, reason: reason, as: .withdrawn)

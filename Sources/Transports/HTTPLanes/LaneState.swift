@@ -39,7 +39,7 @@ package struct LaneState: Equatable {
     /// connection multiplexes.
     private var probes: Int
     private(set) var window: StreamWindow
-    private(set) var inFlight = 0
+    package private(set) var inFlight = 0
     /// The server asked for less when it ended the connection.
     private(set) var isOverloaded = false
     private(set) var answered = 0
@@ -48,6 +48,7 @@ package struct LaneState: Equatable {
     private var answeredBefore = 0
     private var refusedBefore = 0
     private(set) var consecutiveTimeouts = 0
+    private let connectsItself: Bool
     let openedAtMs: Int64
     private let timeoutsToRetire: Int
 
@@ -55,6 +56,7 @@ package struct LaneState: Equatable {
     init(window: StreamWindow, timeoutsToRetire: Int, probes: Int = 1, nowMs: Int64) {
         self.window = window
         self.probes = probes
+        connectsItself = probes == 0
         self.timeoutsToRetire = max(1, timeoutsToRetire)
         openedAtMs = nowMs
     }
@@ -71,6 +73,12 @@ package struct LaneState: Equatable {
     var room: Int { max(0, (phase == .opening ? min(probes, limit) : limit) - inFlight) }
 
     package var isDrained: Bool { phase == .retiring && inFlight == 0 }
+
+    /// The connection of a lane that connects without a request ended before the server's settings arrived.
+    var couldNotConnect: Bool { connectsItself && isDrained && serverLimit == nil }
+
+    /// The server allows no stream at present.
+    var isPaused: Bool { phase == .ready && serverLimit == 0 }
 
     mutating func recordAdded() { inFlight += 1 }
 
@@ -139,9 +147,11 @@ package struct LaneState: Equatable {
 
     /// The engine held `count` requests back for too long.
     ///
-    /// - Returns: how many to take back. If nothing runs one stays, to notice when the server allows streams again.
+    /// - Returns: how many to take back. If nothing runs one stays, to notice when the server allows streams again. An
+    /// engine that reads the server's limit needs neither: it only has a socket that takes nothing.
     package mutating func stalled(_ count: Int, running: Int, nowMs: Int64) -> Int {
         guard phase == .ready, count > 0 else { return phase == .retiring ? count : 0 }
+        if serverLimit != nil { return count }
         if isMultiplexed != false { window.stalled(running: running, nowMs: nowMs) }
         return running == 0 ? count - 1 : count
     }

@@ -23,6 +23,11 @@ struct ConnectionHealth: Equatable {
         pingedMs = nil
     }
 
+    /// The first request after a while without any: the silence before says nothing.
+    mutating func restart(nowMs: Int64) {
+        if pingedMs == nil { lastReceivedMs = nowMs }
+    }
+
     /// - Parameter isBusy: whether requests are in flight. An idle connection may be silent.
     mutating func tick(isBusy: Bool, nowMs: Int64) -> Action {
         if let pingedMs { return nowMs - pingedMs >= answerMs ? .giveUp : .none }

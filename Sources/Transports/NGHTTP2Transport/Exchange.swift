@@ -50,13 +50,13 @@ struct Exchange {
     /// Bytes of capacity that an answer's buffer keeps for the next answer.
     private static let keptCapacity = 4_096
 
-    /// Empties the record for the next request; keeps a small buffer, so that an answer costs no allocation as long as
-    /// the last one was let go.
-    mutating func begin(_ request: HTTPRequest, _ block: HeaderBlock?) {
+    /// Empties the record for the next request; keeps the buffer, so that an answer costs no allocation as long as the
+    /// last one was let go.
+    mutating func assign(_ request: HTTPRequest, _ block: HeaderBlock) {
         precondition(phase == .free, "the number's last request has not ended")
         var buffer = answer
         answer = []
-        if buffer.capacity <= Self.keptCapacity { buffer.removeAll(keepingCapacity: true) } else { buffer = [] }
+        buffer.removeAll(keepingCapacity: true)
         self = Exchange()
         phase = .waiting
         self.block = block
@@ -66,14 +66,17 @@ struct Exchange {
         asksForMetadataFlavor = request.asksForMetadataFlavor
     }
 
+    mutating func clearFields() { (contentType, retryAfter, date, metadataFlavor) = (nil, nil, nil, nil) }
+
     mutating func open(_ stream: Int32) {
         phase = .open
         streamID = stream
         block = nil
     }
 
-    /// Frees the number; the answer's buffer stays.
+    /// Frees the number; a small buffer stays.
     mutating func finish() {
+        if answer.capacity > Self.keptCapacity { answer = [] }
         phase = .free
         streamID = 0
         block = nil
@@ -92,9 +95,12 @@ struct Exchange {
         }
         let (reason, ending) = (reason(cause), ending(cause))
         if !isHandedOver {
-            var mayMove = true
-            if case .cancelled = cause { mayMove = false }
-            return RequestEnd(proof: .unsent, reason: reason, mayMove: mayMove, ending: ending)
+            switch cause {
+            case .cancelled: return RequestEnd(proof: .unsent, reason: reason, mayMove: false, ending: ending)
+            case .connectionEnded: return RequestEnd(proof: .unsent, reason: reason, mayMove: true, ending: ending)
+            // nghttp2 closes a stream that it may not begin. The server has said nothing about it.
+            case .closed: return RequestEnd(proof: .unsent, reason: reason, mayMove: true, ending: .withdrawn)
+            }
         }
         let isRefused = cause == .closed(code: NGHTTP2_REFUSED_STREAM.rawValue)
         return RequestEnd(proof: isRefused ? .refused : .ambiguous, reason: reason, ending: ending)

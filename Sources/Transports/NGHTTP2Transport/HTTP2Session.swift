@@ -106,8 +106,9 @@ final class HTTP2Session {
     /// Takes a request; ``fill()`` writes it when the server allows one more stream.
     func submit(_ request: HTTPRequest, number: Int) {
         while exchanges.count <= number { exchanges.append(Exchange()) }
-        if block?.fits(request) != true { block = HeaderBlock(request, origin: origin) }
-        exchanges[number].begin(request, block)
+        let block = self.block.flatMap { $0.fits(request) ? $0 : nil } ?? HeaderBlock(request, origin: origin)
+        self.block = block
+        exchanges[number].assign(request, block)
         waiting.append(number)
     }
 
@@ -189,7 +190,7 @@ final class HTTP2Session {
             bytes.count
         )
         if count < 0 { fail(Int32(count)) }
-        // nghttp2 ends a connection on which too many of its own confirmations wait.
+        // Writes confirmations now: nghttp2 ends a connection on which 1,000 of them wait.
         if output.count < Limits.outputBytes, nghttp2_session_want_write(session) != 0 { write() }
     }
 
@@ -201,11 +202,6 @@ final class HTTP2Session {
 
     /// Call it right before the bytes of ``output`` are handed to TLS.
     func handOver() { handedOverID = writtenID }
-
-    /// Whether ``fill()`` would write something.
-    var hasMore: Bool {
-        !isBroken && (nghttp2_session_want_write(session) != 0 || (!waiting.isEmpty && mayOpenStream))
-    }
 
     /// Asks the peer for a sign of life.
     func ping() { check(nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)) }
@@ -227,7 +223,7 @@ final class HTTP2Session {
         while submitted < waiting.count, mayOpenStream, !isBroken {
             let number = waiting[submitted]
             submitted += 1
-            guard let block = exchanges[number].block else { continue }
+            guard let block = exchanges[number].block else { preconditionFailure("a waiting request has its fields") }
             let id = request(number, block)
             guard id > 0 else {
                 record(.connectionEnded(reason: "HTTP/2: \(String(cString: nghttp2_strerror(id)))"), of: number)
@@ -313,6 +309,8 @@ final class HTTP2Session {
         guard !exchanges[number].hasHeaders else { return true }
         switch name.count {
         case 7 where value.count == 3 && name.isEqual(":status"):
+            // Fields of an informational answer before this one say nothing about it.
+            exchanges[number].clearFields()
             // nghttp2 has checked that there are three digits.
             exchanges[number].status = value.reduce(0) { $0 * 10 + Int($1) - 48 }
         case 12 where name.isEqual("content-type"):

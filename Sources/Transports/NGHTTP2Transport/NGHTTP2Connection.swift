@@ -28,25 +28,25 @@ final class NGHTTP2Connection: LaneConnection {
         self.lane = lane
         self.configuration = configuration
         self.session = session
-        var way = TLSStreamConfiguration(host: origin.host, port: origin.port, caFile: configuration.caFile)
+        var peer = TLSStreamConfiguration(host: origin.host, port: origin.port, caFile: configuration.caFile)
         // A server that speaks only HTTP/1.1 is then told apart from one that speaks no TLS.
-        way.protocols = ["h2", "http/1.1"]
-        way.connectTimeoutMs = configuration.connectTimeoutMs
-        way.userTimeoutMs = Int32(clamping: configuration.userTimeoutMs)
-        stream = TLSStream(loop: loop, configuration: way)
+        peer.protocols = ["h2", "http/1.1"]
+        peer.connectTimeoutMs = configuration.connectTimeoutMs
+        peer.userTimeoutMs = Int32(clamping: configuration.userTimeoutMs)
+        stream = TLSStream(loop: loop, configuration: peer)
         openedAtMs = Int64(loop.now / 1_000_000)
         health = ConnectionHealth(answerMs: Int64(configuration.userTimeoutMs), nowMs: openedAtMs)
         stream.onEvent = { [unowned self] in handle($0) }
-        stream.onReady = { [unowned self] in
+        stream.onReady = { [unowned self, unowned lane] in
             isReady = true
             lane.enlist()
         }
         stream.open()
     }
 
-    let defect: String? = nil
-
     func submit(_ request: HTTPRequest, number: Int) -> Bool {
+        // The pool does not tick an idle connection.
+        if lane.state.inFlight == 1 { health.restart(nowMs: nowMs) }
         session.submit(request, number: number)
         return true
     }
@@ -74,6 +74,8 @@ final class NGHTTP2Connection: LaneConnection {
                 lane.enlist()
             }
         } catch {
+            // What arrived before the end counts: a GOAWAY says more than the end itself.
+            apply()
             return end(error.reason)
         }
         apply()
@@ -82,6 +84,8 @@ final class NGHTTP2Connection: LaneConnection {
     func flush() {
         guard isOpen, !isOver else { return }
         do throws(SocketError) {
+            // TLS itself may have something to say.
+            try stream.writeRest()
             while stream.isWritable {
                 // Together with the confirmations that reading has left there.
                 session.fill()
@@ -119,10 +123,8 @@ final class NGHTTP2Connection: LaneConnection {
     private func handle(_ event: TLSStream.Event) {
         switch event {
         case .opened: opened()
-        case .received(let bytes):
-            // They came together with the end of the handshake.
-            bytes.withUnsafeBytes { receive($0) }
-            apply()
+        // The connection reads itself.
+        case .received: break
         case .closed(let reason): end(reason)
         }
     }

@@ -151,6 +151,33 @@ import Testing
         #expect(lane.room == 90)
     }
 
+    @Test func laneThatWasNeverOpenCouldNotConnect() {
+        var failed = selfOpening()
+        failed.retire()
+        #expect(failed.couldNotConnect)
+        var opened = selfOpening()
+        opened.opened(streams: 0)
+        opened.retire()
+        #expect(!opened.couldNotConnect)
+        // A lane of libcurl ends like this when its only request was cut off.
+        var other = lane()
+        other.retire()
+        #expect(!other.couldNotConnect)
+    }
+
+    /// The limit is known: what the socket does not take says nothing about it.
+    @Test func stallUnderAKnownLimitChangesNoWindow() {
+        var lane = selfOpening()
+        lane.opened(streams: 100)
+        for _ in 0..<30 { lane.recordAdded() }
+        #expect(lane.stalled(20, running: 10, nowMs: 1) == 20)
+        #expect(lane.stalled(10, running: 0, nowMs: 2) == 10)
+        #expect(lane.limit == 100)
+        #expect(!lane.isPaused)
+        lane.opened(streams: 0)
+        #expect(lane.isPaused)
+    }
+
     @Test func retiringLaneIsNotOpenedAgain() {
         var lane = selfOpening()
         lane.retire()

@@ -26,6 +26,16 @@ import Testing
         #expect(health.tick(isBusy: true, nowMs: 65_000) == .ping)
     }
 
+    @Test func idleTimeBeforeARequestIsNoSilence() {
+        var health = ConnectionHealth(answerMs: 10_000, nowMs: 0)
+        health.restart(nowMs: 60_000)
+        #expect(health.tick(isBusy: true, nowMs: 64_999) == .none)
+        #expect(health.tick(isBusy: true, nowMs: 65_000) == .ping)
+        // A PING that is open stays so.
+        health.restart(nowMs: 66_000)
+        #expect(health.tick(isBusy: true, nowMs: 75_000) == .giveUp)
+    }
+
     @Test func shortAnswerTimeShortensTheSilence() {
         var health = ConnectionHealth(answerMs: 1_500, nowMs: 0)
         #expect(health.tick(isBusy: true, nowMs: 1_500) == .ping)
