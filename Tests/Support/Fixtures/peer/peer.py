@@ -4,7 +4,7 @@
 Needs python3-h2 (Debian). Speaks TLS with ALPN h2 and http/1.1 on 127.0.0.1.
 
     peer.py --cert CERT.pem --key KEY.pem [--port 0] [--alpn h2,http/1.1] [--streams 100]
-            [--window BYTES] [--rules JSON]
+            [--window BYTES] [--mute tcp|tls] [--rules JSON]
 
 Prints `port N` when it listens, then reads one JSON command a line from standard input and answers each
 with one JSON line. It ends with its standard input.
@@ -13,13 +13,18 @@ with one JSON line. It ends with its standard input.
     {"do":"ledger"}                     {"requests":[{"connection","stream","path","body","headers",
                                         "complete","action","protocol"},...],"connections":N}
     {"do":"forget"}                     empty the ledger; connections stay
+    {"do":"restart","streams":N,"window":BYTES}
+                                        as if started again with these options: no rules, no connections
     {"do":"streams","count":N}          SETTINGS_MAX_CONCURRENT_STREAMS to all, and to new connections
+    {"do":"settings","values":{"4":N}}  SETTINGS, by the number of each, to all connections
     {"do":"goaway","code":0}            a graceful GOAWAY on every connection; its streams are finished
     {"do":"release"}                    answer every request that `hang` holds
     {"do":"wait","requests":N}          answers once so many requests were received in full (or after 10 s)
 
 A RULE is {"action":NAME, ...}, with `times` (unlimited unless said), and `path` (prefix) or `match` (part of the
-request's body) to choose by. The first rule that matches a complete request plays; without one the answer is a 200 with `{"name":"n"}`.
+request's body) to choose by. The first rule that matches a complete request plays; without one the answer is a 200 with
+`{"name":"n"}`. A rule with `"at":"headers"` plays before the body is read: `rst` with its code, or
+`answer` with a status, then RST_STREAM NO_ERROR if `reset` is true.
 
     answer     status, headers {}, body, delay_ms, content_length (what the header claims)
     refuse     RST_STREAM REFUSED_STREAM
@@ -31,9 +36,12 @@ request's body) to choose by. The first rule that matches a complete request pla
     truncate   status, body: part of an answer, then FIN
     burst      gather N requests, then on all: 200, `body`, RST_STREAM; GOAWAY; close, in one write
     hang       never answer (until `release`)
+    deaf       never answer, and read nothing more from the connection
     huge       a 200 with `bytes` of body
     end        gather N requests, then end their connection as `kind` says (endings.py)
-A peer of --window BYTES lets a client send so much of a body and never more.
+    raw        gather N requests, then answer them as `kind` says (answers.py)
+A peer of --window BYTES lets a client send so much of a body and never more. A mute peer accepts connections and never
+speaks: with `tcp` no TLS, with `tls` no HTTP/2.
 """
 import argparse
 import asyncio
@@ -43,6 +51,7 @@ import ssl
 import struct
 import sys
 
+import answers
 import endings
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -55,24 +64,25 @@ DEFAULT = {"action": "answer", "status": 200, "body": '{"name":"n"}', "headers":
 
 
 class Peer:
-    def __init__(self, options):
-        self.rules = json.loads(options.rules)
-        self.streams = options.streams
-        self.window = options.window
+    def __init__(self, rules=(), streams=100, window=None, mute=None):
+        self.rules = rules
+        self.streams = streams
+        self.window = window
+        self.mute = mute
         self.ledger = []
         self.count = 0
         self.connections = set()
         self.changed = asyncio.Event()
 
-    def pick(self, path, body):
+    def pick(self, path, body, at="end"):
         for rule in self.rules:
             chosen = path.startswith(rule.get("path", "")) and rule.get("match", "") in body
-            if not chosen or rule.get("times", 1) <= 0:
+            if not chosen or rule.get("at", "end") != at or rule.get("times", 1) <= 0:
                 continue
             if "times" in rule:
                 rule["times"] -= 1
             return rule
-        return DEFAULT
+        return DEFAULT if at == "end" else None
 
     def record(self, entry, complete):
         entry["complete"] = complete
@@ -94,6 +104,8 @@ class Connection(asyncio.Protocol):
         self.peer.count += 1
         self.number = self.peer.count
         self.peer.connections.add(self)
+        if self.peer.mute:
+            return
         self.plain = transport.get_extra_info("ssl_object").selected_alpn_protocol() != "h2"
         self.buffer = b""
         if self.plain:
@@ -118,6 +130,8 @@ class Connection(asyncio.Protocol):
             self.transport.write(self.h2.data_to_send())
 
     def data_received(self, data):
+        if self.peer.mute:
+            return
         if self.plain:
             return self.plain_received(data)
         try:
@@ -139,6 +153,12 @@ class Connection(asyncio.Protocol):
                 "connection": self.number, "stream": event.stream_id, "path": path, "headers": headers,
                 "body": "", "protocol": "h2", "action": "",
             }
+            rule = self.peer.pick(path, "", at="headers")
+            if rule is not None:
+                entry = self.requests.pop(event.stream_id)
+                entry["action"] = rule["action"]
+                self.peer.record(entry, False)
+                answers.early(self, event.stream_id, rule)
         elif isinstance(event, DataReceived):
             entry = self.requests.get(event.stream_id)
             if entry is not None:
@@ -199,8 +219,15 @@ class Connection(asyncio.Protocol):
                 streams, self.gathered = self.gathered, []
                 self.flush()
                 endings.play(self, rule["kind"], streams)
+        elif action == "raw":
+            self.gathered.append(stream)
+            if len(self.gathered) >= rule.get("gather", 1):
+                streams, self.gathered = self.gathered, []
+                answers.play(self, rule["kind"], streams)
         elif action == "hang":
             self.held.append(stream)
+        elif action == "deaf":
+            self.transport.pause_reading()
         elif action == "huge":
             self.h2.send_headers(stream, [(":status", "200"), ("content-type", "application/json")])
             self.sending[stream] = rule["bytes"]
@@ -209,6 +236,10 @@ class Connection(asyncio.Protocol):
     def answer(self, stream, rule):
         if self.transport.is_closing():
             return
+        self.submit(stream, rule)
+        self.flush()
+
+    def submit(self, stream, rule):
         body = rule.get("body", "").encode()
         headers = [(":status", str(rule.get("status", 200)))]
         headers += [(name.lower(), value) for name, value in rule.get("headers", {}).items()]
@@ -219,8 +250,25 @@ class Connection(asyncio.Protocol):
             if body:
                 self.h2.send_data(stream, body, end_stream=True)
         except ProtocolError:
-            return
+            # The client has reset the stream.
+            pass
+
+    def write_past_h2(self, streams, data):
+        """Writes frames that h2 would refuse to write, and has h2 count the streams as closed."""
         self.flush()
+        for stream in streams:
+            try:
+                self.h2.reset_stream(stream)
+            except ProtocolError:
+                pass
+        self.h2.data_to_send()
+        self.transport.write(data)
+
+    def disown(self, streams):
+        """Has the ledger say that these requests were not processed."""
+        for entry in self.peer.ledger:
+            if entry["connection"] == self.number and entry["stream"] in streams:
+                entry["action"] = "ignored"
 
     def pour(self):
         for stream in list(self.sending):
@@ -301,9 +349,23 @@ class Connection(asyncio.Protocol):
         self.transport.write(head.encode() + b"\r\n" + body)
 
 
-async def obey(peer, command):
-    do = command["do"]
-    if do == "rules":
+class Server:
+    """Hands new connections to the present peer."""
+
+    def __init__(self, peer):
+        self.peer = peer
+
+    def restart(self, command):
+        for connection in list(self.peer.connections):
+            connection.transport.abort()
+        self.peer = Peer(streams=command.get("streams", 100), window=command.get("window"))
+
+
+async def obey(server, command):
+    do, peer = command["do"], server.peer
+    if do == "restart":
+        server.restart(command)
+    elif do == "rules":
         peer.rules = command["rules"]
     elif do == "ledger":
         return {"requests": peer.ledger, "connections": peer.count}
@@ -313,6 +375,10 @@ async def obey(peer, command):
         peer.streams = command["count"]
         for connection in peer.connections:
             connection.h2.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: peer.streams})
+            connection.flush()
+    elif do == "settings":
+        for connection in peer.connections:
+            connection.h2.update_settings({int(code): value for code, value in command["values"].items()})
             connection.flush()
     elif do == "goaway":
         for connection in list(peer.connections):
@@ -324,7 +390,9 @@ async def obey(peer, command):
         for connection in list(peer.connections):
             held, connection.held = connection.held, []
             for stream in held:
-                connection.answer(stream, DEFAULT)
+                connection.submit(stream, DEFAULT)
+            # In one segment: TCP would hold back the last of many.
+            connection.flush()
     elif do == "wait":
         deadline = asyncio.get_running_loop().time() + 10
         while sum(entry["complete"] for entry in peer.ledger) < command["requests"]:
@@ -345,19 +413,21 @@ async def main():
     parser.add_argument("--alpn", default="h2,http/1.1")
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--window", type=int)
+    parser.add_argument("--mute", choices=["tcp", "tls"])
     parser.add_argument("--rules", default="[]")
     options = parser.parse_args()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(options.cert, options.key)
     context.set_alpn_protocols(options.alpn.split(","))
     loop = asyncio.get_running_loop()
-    peer = Peer(options)
-    server = await loop.create_server(lambda: Connection(peer), "127.0.0.1", options.port, ssl=context)
-    print("port %d" % server.sockets[0].getsockname()[1], flush=True)
+    server = Server(Peer(json.loads(options.rules), options.streams, options.window, options.mute))
+    ssl_context = None if options.mute == "tcp" else context
+    listener = await loop.create_server(lambda: Connection(server.peer), "127.0.0.1", options.port, ssl=ssl_context)
+    print("port %d" % listener.sockets[0].getsockname()[1], flush=True)
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
-        print(json.dumps(await obey(peer, json.loads(line))), flush=True)
+        print(json.dumps(await obey(server, json.loads(line))), flush=True)
 
 
 asyncio.run(main())
