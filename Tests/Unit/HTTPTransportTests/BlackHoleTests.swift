@@ -7,9 +7,9 @@ import Testing
 /// A connection whose packets vanish: nothing tells either end. Needs root and nftables.
 @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: PacketFilter.isUsable))
 struct BlackHoleTests {
-    @Test func blackHoledConnectionIsReplaced() throws {
+    @Test(arguments: TestedEngine.tested) func blackHoledConnectionIsReplaced(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness {
+        let harness = try PoolHarness(engine: engine) {
             $0.maxLanes = 1
             $0.userTimeoutMs = 1_500
             $0.timeoutsToRetire = 1_000

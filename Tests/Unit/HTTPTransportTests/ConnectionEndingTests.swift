@@ -35,15 +35,17 @@ struct ConnectionEndingTests {
             + cut.map { Row(kind: $0, outcome: "200 cut", isWarm: isWarm) }
     }
 
-    @Test(arguments: rows) func possiblyProcessedRequestIsNotResent(row: Row) throws {
+    @Test(arguments: TestedEngine.tested, rows) func possiblyProcessedRequestIsNotResent(engine: TestedEngine, row: Row)
+        throws
+    {
         let count = 8
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         if row.isWarm { #expect(harness.run(3, url: peer.url).kinds == ["200": 3]) }
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"end","kind":"\#(row.kind)","gather":\#(count),"times":\#(count)}]"#)
 
-        let outcomes = harness.run(count, url: peer.url, timeoutMs: 2_500)
+        let outcomes = harness.run(count, url: peer.url, timeoutMs: 1_500)
         // libcurl 8 passes on the status of the answer whose headers it then gives up: that outcome is known.
         let known = Self.longHeaders.contains(row.kind) ? outcomes.kinds["200 cut", default: 0] : 0
         #expect(known <= 1)
@@ -58,10 +60,10 @@ struct ConnectionEndingTests {
         #expect(try peer.ledger().connections <= 2)
     }
 
-    @Test(arguments: ["bad_record", "long_frame", "tcp_reset", "fin", "refused"])
-    func connectionEndUnderAHundredRequestsOpensOneMore(kind: String) throws {
+    @Test(arguments: TestedEngine.tested, ["bad_record", "long_frame", "tcp_reset", "fin", "refused"])
+    func connectionEndUnderAHundredRequestsOpensOneMore(engine: TestedEngine, kind: String) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(3, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"end","kind":"\#(kind)","gather":100,"times":100}]"#)
@@ -74,10 +76,10 @@ struct ConnectionEndingTests {
     }
 
     /// libcurl 7.88 drops the headers of an answer when a reset arrives with them.
-    @Test(arguments: [("half_body_reset", "application/json"), ("half_page_reset", "text/html")])
-    func answerResetInOneSegmentKeepsItsType(row: (kind: String, type: String)) throws {
+    @Test(arguments: TestedEngine.tested, [("half_body_reset", "application/json"), ("half_page_reset", "text/html")])
+    func answerResetInOneSegmentKeepsItsType(engine: TestedEngine, row: (kind: String, type: String)) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"end","kind":"\#(row.kind)","gather":2,"times":2}]"#)
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         let outcomes = harness.run(2, url: peer.url)
         #expect(outcomes.count == 2)
         for outcome in outcomes {
@@ -90,9 +92,9 @@ struct ConnectionEndingTests {
     }
 
     /// A handle that was refused once is used again; what was said of the first stream is not taken for the second.
-    @Test func refusalIsClearedBeforeTheNextRequest() throws {
+    @Test(arguments: TestedEngine.tested) func refusalIsClearedBeforeTheNextRequest(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(1, url: peer.url)
         for kind in ["refused", "long_frame", "goaway_none", "fin"] {
             peer.command(#"{"do":"forget"}"#)

@@ -1,4 +1,3 @@
-import CurlTransport
 import EventLoop
 import FanfareModel
 import HTTPLanes
@@ -12,18 +11,18 @@ final class PoolHarness {
     /// Outcomes beyond the first of a request: always a fault.
     private(set) var surplus = 0
     private(set) var timedOut = false
+    var headers = ["Content-Type: application/json", "Authorization: Bearer x"]
+    /// The body of the request of a tag.
+    var makeBody: (UInt64) -> String = { "body-\($0)" }
     private var waiting: [HTTPRequest] = []
     private var nextTag: UInt64 = 1
     private var expected = 0
 
-    private static let prepared: Void = CurlEnvironment.prepare()
-
-    init(_ change: (inout OriginConfiguration) -> Void = { _ in }) throws {
-        Self.prepared
+    init(engine: TestedEngine = .curl, _ change: (inout OriginConfiguration) -> Void = { _ in }) throws {
         var configuration = OriginConfiguration(caFile: try Certificates.shared.get().authority)
         change(&configuration)
         loop = try EventLoop()
-        pool = LanePool(overCurl: configuration, loop: loop)
+        pool = engine.makePool(configuration, loop: loop)
         pool.onCompletion = { [unowned self] tag, outcome in
             if outcomes.updateValue(outcome, forKey: tag) != nil { surplus += 1 }
         }
@@ -36,8 +35,10 @@ final class PoolHarness {
     deinit { pool.close() }
 
     /// Sends `count` requests, never more than the pool has room for, and runs until each has its outcome.
-    /// Bodies are `body-<tag>` and so many
-    /// spaces.
+    ///
+    /// - Parameters:
+    ///   - padding: number of spaces after each body.
+    ///   - meanwhile: called in the first turn of the loop.
     @discardableResult
     func run(
         _ count: Int,
@@ -53,8 +54,8 @@ final class PoolHarness {
                 HTTPRequest(
                     tag: nextTag,
                     url: url,
-                    headers: ["Content-Type: application/json", "Authorization: Bearer x"],
-                    body: Array("body-\(nextTag)".utf8) + [UInt8](repeating: UInt8(ascii: " "), count: padding),
+                    headers: headers,
+                    body: Array(makeBody(nextTag).utf8) + [UInt8](repeating: UInt8(ascii: " "), count: padding),
                     timeoutMs: timeoutMs
                 )
             )
@@ -81,6 +82,20 @@ final class PoolHarness {
         loop.schedule(afterMilliseconds: 0) { [unowned self] in meanwhile?(self) }
         loop.run()
         loop.cancel(limit)
+    }
+
+    /// Runs the loop and returns the longest time in which it had no turn, in milliseconds.
+    func longestTurn(during work: (PoolHarness) -> Void) -> Int64 {
+        var last = EventLoop.readClock()
+        var longest: UInt64 = 0
+        let timer = loop.every(milliseconds: 5) {
+            let now = EventLoop.readClock()
+            longest = max(longest, now - last)
+            last = now
+        }
+        work(self)
+        loop.cancel(timer)
+        return Int64(longest / 1_000_000)
     }
 
     /// Sends what there is room for.

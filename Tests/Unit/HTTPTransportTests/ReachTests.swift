@@ -8,15 +8,17 @@ import Testing
 /// Origins that are not there, not who they say they are, or not allowed: nothing leaves, and it is known at once.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ReachTests {
-    @Test func portWithoutListenerIsUnsent() throws {
-        let harness = try PoolHarness()
+    @Test(arguments: TestedEngine.tested) func portWithoutListenerIsUnsent(engine: TestedEngine) throws {
+        let harness = try PoolHarness(engine: engine)
         let outcomes = harness.run(3, url: "https://localhost:1/x", limitMs: 5_000)
         #expect(outcomes.kinds == ["unsent": 3])
         #expect(harness.timedOut == false)
     }
 
-    @Test func freeSlotsFallWhileTheOriginIsUnreachableAndRiseAfterwards() throws {
-        let harness = try PoolHarness()
+    @Test(arguments: TestedEngine.tested) func freeSlotsFallWhileTheOriginIsUnreachableAndRiseAfterwards(
+        engine: TestedEngine
+    ) throws {
+        let harness = try PoolHarness(engine: engine)
         harness.run(1, url: "https://localhost:1/x")
         #expect(harness.pool.freeSlots == 0)
         var turns = 0
@@ -25,46 +27,48 @@ struct ReachTests {
         #expect(turns > 0)
     }
 
-    @Test func unknownNameIsUnsent() throws {
-        let harness = try PoolHarness()
+    @Test(arguments: TestedEngine.tested) func unknownNameIsUnsent(engine: TestedEngine) throws {
+        let harness = try PoolHarness(engine: engine)
         #expect(harness.run(1, url: "https://nowhere.invalid/x").kinds == ["unsent": 1])
     }
 
-    @Test func certificatesAreChecked() throws {
+    @Test(arguments: TestedEngine.tested) func certificatesAreChecked(engine: TestedEngine) throws {
         let made = try Certificates.shared.get()
         for pair in [made.otherName, made.expired] {
-            let peer = try ScriptedPeer(certificate: pair)
-            let harness = try PoolHarness()
+            let peer = try ScriptedPeer(certificate: pair, arguments: [])
+            let harness = try PoolHarness(engine: engine)
             let outcomes = harness.run(2, url: peer.url)
             #expect(outcomes.kinds == ["unsent": 2])
-            #expect(outcomes[0].reason.hasPrefix("libcurl 60"), "\(outcomes)")
+            #expect(engine.saysCertificate(outcomes.first), "\(outcomes)")
             #expect(try peer.ledger().requests.isEmpty)
         }
     }
 
-    @Test func privateAuthorityIsRefusedUnlessConfigured() throws {
+    @Test(arguments: TestedEngine.tested) func privateAuthorityIsRefusedUnlessConfigured(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.caFile = nil }
+        let harness = try PoolHarness(engine: engine) { $0.caFile = nil }
         let outcomes = harness.run(1, url: peer.url)
         #expect(outcomes.kinds == ["unsent": 1])
-        #expect(outcomes[0].reason.hasPrefix("libcurl 60"), "\(outcomes)")
+        #expect(engine.saysCertificate(outcomes.first), "\(outcomes)")
+        if engine == .nghttp2 { #expect(outcomes.first?.reason.contains("tls.ca_file") == true, "\(outcomes)") }
     }
 
-    @Test func theEnvironmentsProxyIsIgnored() throws {
+    @Test(arguments: TestedEngine.tested) func theEnvironmentsProxyIsIgnored(engine: TestedEngine) throws {
         let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "http_proxy"]
         for name in names { setenv(name, "http://127.0.0.1:1", 1) }
         defer { for name in names { unsetenv(name) } }
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
+        guard engine == .curl else { return }
         let report = try EndpointProbe.run(url: peer.url, body: [1], configuration: try trusting())
         #expect(report.answer.status == 200 && report.isHTTP2)
     }
 
     /// Every header that goes out is one that was meant to; above all none that asks for packed bodies.
-    @Test func requestHasOnlyTheIntendedHeaders() throws {
+    @Test(arguments: TestedEngine.tested) func requestHasOnlyTheIntendedHeaders(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         harness.run(1, url: peer.url)
         let names = try peer.ledger().requests.flatMap { $0.headers.map { $0[0] } }
         let meant = [
@@ -80,7 +84,7 @@ struct ReachTests {
     @Test func probeRefusesUntrustedCertificates() throws {
         let made = try Certificates.shared.get()
         for pair in [made.otherName, made.expired] {
-            let peer = try ScriptedPeer(certificate: pair)
+            let peer = try ScriptedPeer(certificate: pair, arguments: [])
             let failure = #expect(throws: EndpointProbe.Failure.self) {
                 try EndpointProbe.run(url: peer.url, body: [1], configuration: trusting())
             }
@@ -101,9 +105,9 @@ struct ReachTests {
         #expect(nobody?.isAboutTLS == false)
     }
 
-    @Test func invalidRequestsNeverReachLibcurl() throws {
+    @Test(arguments: TestedEngine.tested) func invalidRequestNeverLeaves(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         let good = HTTPRequest(tag: 1, url: peer.url, headers: ["A: b"], body: [1])
         #expect(harness.run(good)?.kind == "200")
         var bad = good
@@ -117,14 +121,25 @@ struct ReachTests {
         #expect(try peer.ledger().requests.count == 1)
     }
 
-    @Test func closingCompletesRequestsInFlight() throws {
-        let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, arguments: ["--streams", "10"])
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+    @Test(arguments: TestedEngine.tested) func closingCompletesRequestsInFlight(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, streams: 10)
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         let outcomes = harness.run(50, url: peer.url) { harness in
             harness.loop.schedule(afterMilliseconds: 1_500) { harness.pool.close() }
         }
         #expect(outcomes.kinds == ["ambiguous": 10, "unsent": 40])
         #expect(harness.surplus == 0)
         #expect(try peer.ledger().received.count == 10)
+    }
+}
+
+extension TestedEngine {
+    /// Whether an outcome's reason names the server's certificate.
+    fileprivate func saysCertificate(_ outcome: RequestOutcome?) -> Bool {
+        guard let reason = outcome?.reason else { return false }
+        return switch self {
+        case .curl: reason.hasPrefix("libcurl 60")
+        case .nghttp2: reason.contains("certificate verify failed")
+        }
     }
 }

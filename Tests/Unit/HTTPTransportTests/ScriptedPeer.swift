@@ -1,9 +1,6 @@
 import Foundation
-import Glibc
-import TestSupport
-import Testing
 
-/// Tests/Support/Fixtures/peer/peer.py as a child process; its head says what it can play.
+/// An HTTP/2 server that plays rules and counts what it receives; the head of peer.py lists the rules.
 final class ScriptedPeer {
     struct Entry: Decodable {
         let connection: Int
@@ -30,52 +27,42 @@ final class ScriptedPeer {
         }
     }
 
-    let port: Int
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let process: PeerProcess
+    private let isPlain: Bool
 
-    init(rules: String = "[]", certificate: Certificates.Pair? = nil, arguments: [String] = []) throws {
-        let pair = try certificate ?? Certificates.shared.get().server
-        let script = Repository.fixture("peer/peer.py")
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments =
-            [script, "--cert", pair.certificate, "--key", pair.key, "--rules", rules] + arguments
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        let line = Self.line(from: output)
-        port = try #require(Int(line.dropFirst("port ".count)), "the peer said \(line)")
+    /// - Parameters:
+    ///   - streams: the stream limit that it announces.
+    ///   - window: bytes of a body that it takes; nil for no limit.
+    init(rules: String = "[]", streams: Int = 100, window: Int? = nil) throws {
+        isPlain = true
+        process = try PeerProcess.plain()
+        command(#"{"do":"restart","streams":\#(streams),"window":\#(window.map(String.init) ?? "null")}"#)
+        script(rules)
     }
 
-    deinit {
-        input.fileHandleForWriting.closeFile()
-        process.waitUntilExit()
+    /// - Parameters:
+    ///   - certificate: nil for the one that the tests trust.
+    ///   - arguments: options of peer.py.
+    init(certificate: Certificates.Pair? = nil, arguments: [String]) throws {
+        isPlain = false
+        process = try PeerProcess(arguments, certificate: try certificate ?? Certificates.shared.get().server)
     }
 
+    deinit { if isPlain { PeerProcess.reuse(process) } }
+
+    var port: Int { process.port }
     var url: String { "https://localhost:\(port)/v1/projects/p/messages:send" }
 
     @discardableResult
-    func command(_ json: String) -> String {
-        input.fileHandleForWriting.write(Data((json + "\n").utf8))
-        return Self.line(from: output)
-    }
+    func command(_ json: String) -> String { process.command(json) }
 
-    func script(_ rules: String) { command(#"{"do":"rules","rules":\#(rules)}"#) }
+    /// - Parameter rules: a JSON array.
+    func script(_ rules: String) {
+        let line = rules.replacingOccurrences(of: "\n", with: " ")
+        command(#"{"do":"rules","rules":\#(line)}"#)
+    }
 
     func ledger() throws -> Ledger {
         try JSONDecoder().decode(Ledger.self, from: Data(command(#"{"do":"ledger"}"#).utf8))
-    }
-
-    private static func line(from pipe: Pipe) -> String {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        // Read by hand: a file handle's own reading waits until its buffer is full.
-        while bytes.last != UInt8(ascii: "\n") {
-            let count = Glibc.read(pipe.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
-            if count <= 0 { break }
-            bytes += buffer[..<count]
-        }
-        return String(decoding: bytes.dropLast(), as: UTF8.self)
     }
 }

@@ -8,14 +8,14 @@ import Testing
 /// delivery guarantees; in every one a body arrives at most once unless the peer refused it.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ScriptedPeerTests {
-    @Test func answersAreComplete() throws {
+    @Test(arguments: TestedEngine.tested) func answersAreComplete(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(
             rules: #"""
                 [{"action":"answer","status":503,"body":"{}","times":1,"headers":
                 {"Retry-After":"7","Date":"Tue, 01 Jan 2030 00:00:00 GMT","Content-Type":"application/json"}}]
                 """#
         )
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         let outcomes = harness.run(1, url: peer.url)
         let expected = HTTPAnswer(
             status: 503,
@@ -36,9 +36,9 @@ struct ScriptedPeerTests {
         #expect(!entry.headers.contains { $0[0] == "expect" })
     }
 
-    @Test func thousandRequestsArriveOnceEachOnFewLanes() throws {
+    @Test(arguments: TestedEngine.tested) func thousandRequestsArriveOnceEachOnFewLanes(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 4 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }
         #expect(harness.run(1_000, url: peer.url).kinds == ["200": 1_000])
         #expect(harness.run(1_000, url: peer.url).kinds == ["200": 1_000])
         let ledger = try peer.ledger()
@@ -48,10 +48,10 @@ struct ScriptedPeerTests {
         #expect(harness.surplus == 0)
     }
 
-    @Test(arguments: [true, false])
-    func resetAfterTheRequestIsAmbiguousAndNotResent(reused: Bool) throws {
+    @Test(arguments: TestedEngine.tested, [true, false])
+    func resetAfterTheRequestIsAmbiguousAndNotResent(engine: TestedEngine, reused: Bool) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         if reused { #expect(harness.run(3, url: peer.url).kinds == ["200": 3]) }
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"reset","times":1}]"#)
@@ -62,9 +62,9 @@ struct ScriptedPeerTests {
         #expect(harness.run(5, url: peer.url).kinds == ["200": 5])
     }
 
-    @Test func resetUnderManyStreamsResendsNone() throws {
+    @Test(arguments: TestedEngine.tested) func resetUnderManyStreamsResendsNone(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(20, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"hang","times":7},{"action":"reset","times":1}]"#)
@@ -75,10 +75,10 @@ struct ScriptedPeerTests {
         #expect(received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test(arguments: [true, false])
-    func closeWithoutAnswerIsAmbiguous(reused: Bool) throws {
+    @Test(arguments: TestedEngine.tested, [true, false])
+    func closeWithoutAnswerIsAmbiguous(engine: TestedEngine, reused: Bool) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         if reused { harness.run(3, url: peer.url) }
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"fin","times":1}]"#)
@@ -86,10 +86,10 @@ struct ScriptedPeerTests {
         #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test(arguments: [true, false])
-    func streamRefusedOnceMovesToAnotherLane(reused: Bool) throws {
+    @Test(arguments: TestedEngine.tested, [true, false])
+    func streamRefusedOnceMovesToAnotherLane(engine: TestedEngine, reused: Bool) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         if reused { harness.run(3, url: peer.url) }
         peer.script(#"[{"action":"refuse","times":1}]"#)
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
@@ -98,16 +98,16 @@ struct ScriptedPeerTests {
         #expect(ledger.processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func streamRefusedRepeatedlyIsRefused() throws {
+    @Test(arguments: TestedEngine.tested) func streamRefusedRepeatedlyIsRefused(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"refuse"}]"#)
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         #expect(harness.run(1, url: peer.url).kinds == ["refused": 1])
         #expect((2...3).contains(try peer.ledger().requests.count))
     }
 
-    @Test func requestsArriveOnceEachWhenATenthIsRefused() throws {
+    @Test(arguments: TestedEngine.tested) func requestsArriveOnceEachWhenATenthIsRefused(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 2 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
         harness.run(20, url: peer.url)
         peer.script(#"[{"action":"refuse","match":"7","times":30}]"#)
         let kinds = harness.run(300, url: peer.url).kinds
@@ -115,10 +115,10 @@ struct ScriptedPeerTests {
         #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test(arguments: [0, 2, 8, 11])
-    func resetStreamIsAmbiguous(code: Int) throws {
+    @Test(arguments: TestedEngine.tested, [0, 2, 8, 11])
+    func resetStreamIsAmbiguous(engine: TestedEngine, code: Int) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(3, url: peer.url)
         peer.script(#"[{"action":"rst","code":\#(code),"times":1}]"#)
         let outcomes = harness.run(4, url: peer.url)
@@ -128,53 +128,56 @@ struct ScriptedPeerTests {
         #expect(ledger.connections == 1, "one stream's reset leaves the lane alone")
     }
 
-    @Test func gracefulGoawayLosesNothing() throws {
+    @Test(arguments: TestedEngine.tested) func gracefulGoawayLosesNothing(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":50}]"#)
-        let harness = try PoolHarness { $0.maxLanes = 2 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
         harness.run(10, url: peer.url)
         let outcomes = harness.run(600, url: peer.url) { harness in
             for at in [20, 70, 130] {
                 harness.loop.schedule(afterMilliseconds: Int64(at)) { peer.command(#"{"do":"goaway"}"#) }
             }
         }
-        // A request that meets three ends in a row comes back as refused, which is safe to send again.
+        // A request that meets three ends in a row comes back as refused. Those that wait come back as unsent if a new
+        // connection ends before its first answer. Both are safe to send again.
         let kinds = outcomes.kinds
-        #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 600, "\(outcomes.summary)")
+        let isSafe = kinds.keys.allSatisfy(["200", "refused", "unsent"].contains)
+        #expect(outcomes.count == 600 && isSafe, "\(outcomes.summary)")
+        #expect(kinds["200", default: 0] >= 300, "\(outcomes.summary)")
         let ledger = try peer.ledger()
         #expect(ledger.processed.count == 10 + kinds["200", default: 0])
         #expect(ledger.processed.values.allSatisfy { $0 == 1 })
         #expect(ledger.connections > 2)
     }
 
-    @Test func goawayResendsOnlyStreamsAboveItsLastID() throws {
+    @Test(arguments: TestedEngine.tested) func goawayResendsOnlyStreamsAboveItsLastID(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(3, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"hang","times":3},{"action":"goaway","last":"below","then":"close","times":1}]"#)
         let outcomes = harness.run(4, url: peer.url)
         let ledger = try peer.ledger()
         #expect(ledger.received.count == 4)
-        if CurlEnvironment.version.hasPrefix("libcurl/7.") {
+        if engine == .nghttp2 || engine.isCurl7 {
             #expect(outcomes.kinds == ["ambiguous": 3, "200": 1])
             #expect(ledger.received.values.sorted() == [1, 1, 1, 2])
         } else {
-            // Later versions see the close before the GOAWAY when both arrive at once.
+            // Later versions of libcurl see the close before the GOAWAY when both arrive at once.
             #expect(outcomes.kinds["ambiguous", default: 0] >= 3)
             #expect(ledger.received.values.sorted().prefix(3) == [1, 1, 1])
         }
     }
 
-    @Test func cutAnswerIsIncomplete() throws {
+    @Test(arguments: TestedEngine.tested) func cutAnswerIsIncomplete(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"truncate"}]"#)
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         #expect(harness.run(1, url: peer.url).kinds == ["200 cut": 1])
         #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func answerUnderABurstOfResetsIsNeverUnsent() throws {
+    @Test(arguments: TestedEngine.tested) func answerUnderABurstOfResetsIsNeverUnsent(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(8, url: peer.url)
         peer.script(#"[{"action":"burst","gather":8}]"#)
         let outcomes = harness.run(8, url: peer.url)
@@ -188,35 +191,36 @@ struct ScriptedPeerTests {
         #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func bodyShorterThanItsContentLengthIsIncomplete() throws {
+    @Test(arguments: TestedEngine.tested) func bodyShorterThanItsContentLengthIsIncomplete(engine: TestedEngine) throws
+    {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","content_length":9}]"#)
-        let harness = try PoolHarness()
-        // libcurl throws the answer's headers away when the mismatch arrives in the same read.
+        let harness = try PoolHarness(engine: engine)
         let kind = harness.run(1, url: peer.url).first?.kind
-        #expect(kind == "200 cut" || kind == "ambiguous")
+        // libcurl discards the answer's headers when the mismatch arrives in the same read.
+        #expect(kind == "200 cut" || (engine == .curl && kind == "ambiguous"))
         #expect(try peer.ledger().received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func pageInPlaceOfAnAnswerIsPassedOn() throws {
+    @Test(arguments: TestedEngine.tested) func pageInPlaceOfAnAnswerIsPassedOn(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(
             rules: #"[{"action":"answer","status":200,"body":"<html>","headers":{"content-type":"text/html"}}]"#
         )
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         let page = HTTPAnswer(status: 200, body: Array("<html>".utf8), contentType: "text/html")
         #expect(harness.run(1, url: peer.url) == [.answered(page)])
     }
 
-    @Test func hugeBodyIsCutAtTheLimit() throws {
+    @Test(arguments: TestedEngine.tested) func hugeBodyIsCutAtTheLimit(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"huge","bytes":100000000}]"#)
-        let harness = try PoolHarness { $0.maxBodyBytes = 100_000 }
+        let harness = try PoolHarness(engine: engine) { $0.maxBodyBytes = 100_000 }
         let outcomes = harness.run(2, url: peer.url)
         #expect(outcomes.kinds == ["200 cut": 2])
         for case .answered(let answer) in outcomes { #expect(answer.body.count <= 100_000) }
     }
 
-    @Test func bodyStuckInFlowControlIsAmbiguous() throws {
-        let peer = try ScriptedPeer(arguments: ["--window", "7"])
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+    @Test(arguments: TestedEngine.tested) func bodyStuckInFlowControlIsAmbiguous(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(window: 7)
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
         #expect(harness.run(2, url: peer.url, padding: 100, timeoutMs: 700).kinds == ["ambiguous": 2])
         #expect(try peer.ledger().received.count == 3)

@@ -5,25 +5,32 @@ import Testing
 @testable import CurlTransport
 @testable import HTTPLanes
 
-/// The server's stream limit, which libcurl does not tell, and lanes that stop answering.
+/// The server's stream limit, which libcurl does not report, and lanes that stop answering.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct StreamLimitTests {
-    @Test func singleStreamLimitIsDetectedAndKept() throws {
-        let peer = try ScriptedPeer(arguments: ["--streams", "1"])
-        let harness = try PoolHarness { $0.maxLanes = 2 }
+    @Test(arguments: TestedEngine.tested) func singleStreamLimitIsDetectedAndKept(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(streams: 1)
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
         let outcomes = harness.run(40, url: peer.url, timeoutMs: 15_000)
-        #expect(outcomes.kinds["200", default: 0] >= 36, "\(outcomes.kinds)")
-        #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
+        let ledger = try peer.ledger()
+        if engine == .nghttp2 {
+            // The limit is read from the server's settings: no stream is ever refused.
+            #expect(outcomes.kinds == ["200": 40])
+            #expect(ledger.requests.count == 40)
+        } else {
+            #expect(outcomes.kinds["200", default: 0] >= 36, "\(outcomes.kinds)")
+        }
+        #expect(ledger.processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func changingStreamLimitIsFollowed() throws {
+    @Test(arguments: TestedEngine.tested) func changingStreamLimitIsFollowed(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":20}]"#)
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         #expect(harness.run(200, url: peer.url).kinds == ["200": 200])
         peer.command(#"{"do":"streams","count":1}"#)
         #expect(harness.run(40, url: peer.url, timeoutMs: 15_000).kinds == ["200": 40])
-        // Later versions take the body at once and hold the stream back themselves.
-        if CurlEnvironment.version.hasPrefix("libcurl/7.") { #expect(harness.pool.planner.learned < 50) }
+        // Later versions of libcurl take the body at once and hold the stream back themselves.
+        if engine == .nghttp2 || engine.isCurl7 { #expect(harness.pool.planner.learned < 50) }
         peer.command(#"{"do":"streams","count":100}"#)
         #expect(harness.run(300, url: peer.url, timeoutMs: 15_000).kinds == ["200": 300])
         let ledger = try peer.ledger()
@@ -31,9 +38,9 @@ struct StreamLimitTests {
         #expect(ledger.received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func zeroStreamLimitPausesTheLaneUntilItRises() throws {
+    @Test(arguments: TestedEngine.tested) func zeroStreamLimitPausesTheLaneUntilItRises(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(20, url: peer.url)
         peer.command(#"{"do":"streams","count":0}"#)
         let outcomes = harness.run(20, url: peer.url, timeoutMs: 15_000) { harness in
@@ -45,9 +52,9 @@ struct StreamLimitTests {
         #expect(try peer.ledger().processed.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func requestThatNeverLeftIsUnsentAtItsDeadline() throws {
-        let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, arguments: ["--streams", "10"])
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+    @Test(arguments: TestedEngine.tested) func requestThatNeverLeftIsUnsentAtItsDeadline(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, streams: 10)
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         let outcomes = harness.run(50, url: peer.url, timeoutMs: 1_000)
         let received = try peer.ledger().received
         #expect(received.values.allSatisfy { $0 == 1 })
@@ -58,9 +65,9 @@ struct StreamLimitTests {
         }
     }
 
-    @Test func silentLaneIsRetired() throws {
+    @Test(arguments: TestedEngine.tested) func silentLaneIsRetired(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(10, url: peer.url)
         // Only the first connection goes quiet: the rule is used up by its requests.
         peer.script(#"[{"action":"hang","times":5}]"#)
@@ -71,9 +78,9 @@ struct StreamLimitTests {
         #expect(ledger.received.values.allSatisfy { $0 == 1 })
     }
 
-    @Test func fewTimeoutsBesideAnswersRetireNoLane() throws {
+    @Test(arguments: TestedEngine.tested) func fewTimeoutsBesideAnswersRetireNoLane(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
         harness.run(10, url: peer.url)
         peer.script(#"[{"action":"hang","times":2}]"#)
         let kinds = harness.run(20, url: peer.url, timeoutMs: 500).kinds
@@ -82,7 +89,17 @@ struct StreamLimitTests {
         #expect(try peer.ledger().connections == 1)
     }
 
-    @Test func serversWithoutHTTP2GetOneRequestAtATime() throws {
+    @Test(.enabled(if: TestedEngine.tested.contains(.nghttp2)))
+    func requestToAServerWithoutHTTP2IsUnsentOverNghttp2() throws {
+        let peer = try ScriptedPeer(arguments: ["--alpn", "http/1.1"])
+        let harness = try PoolHarness(engine: .nghttp2)
+        let outcomes = harness.run(5, url: peer.url)
+        #expect(outcomes.kinds == ["unsent": 5])
+        #expect(outcomes.allSatisfy { $0.reason.contains("http_engine: curl") }, "\(outcomes.summary)")
+        #expect(try peer.ledger().requests.isEmpty)
+    }
+
+    @Test func serversWithoutHTTP2GetOneRequestAtATimeOverCurl() throws {
         let peer = try ScriptedPeer(arguments: ["--alpn", "http/1.1"])
         let harness = try PoolHarness { $0.maxLanes = 3 }
         #expect(harness.run(30, url: peer.url).kinds == ["200": 30])
@@ -97,9 +114,9 @@ struct StreamLimitTests {
         #expect(ledger.connections <= 7)
     }
 
-    @Test func getIsAnswered() throws {
+    @Test(arguments: TestedEngine.tested) func getIsAnswered(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness()
+        let harness = try PoolHarness(engine: engine)
         let outcome = harness.run(HTTPRequest(tag: 7, method: .get, url: "https://localhost:\(peer.port)/a?b=c"))
         #expect(outcome?.kind == "200")
         let entry = try #require(try peer.ledger().requests.first)

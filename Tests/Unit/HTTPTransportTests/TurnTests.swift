@@ -10,9 +10,9 @@ import Testing
 struct TurnTests {
     /// On lanes that were full, every answer makes room for one request: waiting for the next turn it would wait for
     /// everything that this turn still has to do.
-    @Test func requestAfterAnAnswerLeavesInTheSameTurn() throws {
+    @Test(arguments: TestedEngine.tested) func requestAfterAnAnswerLeavesInTheSameTurn(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness {
+        let harness = try PoolHarness(engine: engine) {
             $0.maxLanes = 1
             $0.maxStreamsPerLane = 1
         }
@@ -32,9 +32,9 @@ struct TurnTests {
     }
 
     /// Two lanes are full of answers when the turn begins: those of the first are delivered before the second is read.
-    @Test func answersOfALaneDoNotWaitForTheNextLane() throws {
+    @Test(arguments: TestedEngine.tested) func answersOfALaneDoNotWaitForTheNextLane(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#)
-        let harness = try PoolHarness {
+        let harness = try PoolHarness(engine: engine) {
             $0.maxLanes = 2
             $0.maxStreamsPerLane = 40
         }
@@ -54,18 +54,18 @@ struct TurnTests {
     }
 
     /// An origin that fails makes the next connection wait, also for what is sent because of the failure.
-    @Test func failureDelaysTheRequestsThatFollowIt() throws {
-        let peer = try ScriptedPeer(certificate: try Certificates.shared.get().otherName)
-        let harness = try PoolHarness { $0.maxLanes = 3 }
+    @Test(arguments: TestedEngine.tested) func failureDelaysTheRequestsThatFollowIt(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(certificate: try Certificates.shared.get().otherName, arguments: [])
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 3 }
         var slots: [Int] = []
         harness.pool.onRoom = { [unowned harness] in slots.append(harness.pool.freeSlots) }
         #expect(harness.run(1, url: peer.url).kinds == ["unsent": 1])
         #expect(slots == [0])
     }
 
-    @Test func poolCanBeClosedFromOnRoom() throws {
+    @Test(arguments: TestedEngine.tested) func poolCanBeClosedFromOnRoom(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness {
+        let harness = try PoolHarness(engine: engine) {
             $0.maxLanes = 1
             $0.maxStreamsPerLane = 1
         }
