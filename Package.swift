@@ -556,6 +556,8 @@ let package = Package(
             name: "HTTPTransportTests",
             dependencies: [
                 "TestSupport", "CurlTransport", "NGHTTP2Transport", "HTTPLanes", "EventLoop", "FanfareModel",
+                "FanfareSandbox",
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Unit/HTTPTransportTests",
             swiftSettings: strict
