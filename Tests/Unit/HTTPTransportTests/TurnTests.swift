@@ -63,6 +63,19 @@ struct TurnTests {
         #expect(slots == [0])
     }
 
+    /// The loop is held by every part of a pool, so one that is left over holds it too.
+    @Test(arguments: TestedEngine.tested) func closedPoolIsFreed(engine: TestedEngine) throws {
+        weak var loop: EventLoop?
+        try {
+            let peer = try ScriptedPeer()
+            let harness = try PoolHarness(engine: engine)
+            #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
+            loop = harness.loop
+            #expect(loop != nil)
+        }()
+        #expect(loop == nil)
+    }
+
     @Test(arguments: TestedEngine.tested) func poolCanBeClosedFromOnRoom(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: engine) {
