@@ -22,6 +22,15 @@ struct ChartTests {
         #expect(text.contains("&lt;a &amp; b&gt;"))
     }
 
+    @Test func bothEnginesHaveALine() {
+        let sides = InFlightScenario.levels.flatMap { level in
+            [InFlightScenario.worker(level), InFlightScenario.workerOnNGHTTP2(level)].map { ($0, [1.0]) }
+        }
+        let text = Chart.svg(report(sides), caption: "")
+        #expect(text.components(separatedBy: "<polyline").count - 1 == 4)
+        #expect(text.contains("worker, nghttp2") && !text.contains("libcurl alone"))
+    }
+
     @Test func aSideThatDidNotRunHasNoLine() {
         let text = Chart.svg(report([("worker-100", [1]), ("worker-300", [1])]), caption: "")
         #expect(text.components(separatedBy: "<circle").count - 1 == 4)

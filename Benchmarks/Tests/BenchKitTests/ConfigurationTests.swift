@@ -9,18 +9,20 @@ struct ConfigurationTests {
 
     @Test func theWorkersOwnDefaultsAreKept() {
         let text = WorkerSettings().text(redisURL: "unix:///r", target: target)
-        #expect(!text.contains("worker:") && !text.contains("active_fanouts"))
+        #expect(!text.contains("worker:") && !text.contains("active_fanouts") && !text.contains("http_engine"))
         #expect(text.contains("  demo:\n    quota_per_minute: 1000000000\n    transport: v1\n    credentials: /c\n"))
     }
 
     @Test func settingsAreWritten() {
         var settings = WorkerSettings()
         settings.project = "mixed"
+        settings.engine = .nghttp2
         settings.transport = "legacy"
         settings.maxInFlight = 3_000
         settings.maxLanes = 30
         settings.activeFanouts = 4
         let text = settings.text(redisURL: "unix:///r", target: target)
+        #expect(text.contains("\nhttp_engine: nghttp2\nworker:\n"))
         #expect(text.contains("worker:\n  max_in_flight: 3000\n  max_lanes: 30\nprojects:\n  mixed:\n"))
         #expect(text.contains("    active_fanouts: 4\n    transport: legacy\n    server_key_file: /k\n"))
     }

@@ -16,9 +16,14 @@ struct OptionsTests {
         #expect(!options.cork && !options.h2load && !options.rivals && options.keep)
     }
 
+    @Test(arguments: [([], [HTTPEngine.curl, .nghttp2]), (["--engine", "nghttp2"], [.nghttp2])])
+    func bothEnginesRunUnlessOneIsNamed(arguments: [String], engines: [HTTPEngine]) throws {
+        #expect(try Options.parse(arguments).engines == engines)
+    }
+
     @Test(arguments: [
         ["--sends"], ["--sends", "many"], ["--sends", "0"], ["--rounds", "-1"], ["v1", "v2"], ["--sendz", "1"],
-        ["--chart", "out.jpg"], ["--sizes", "10000,"], ["--sizes", "1"],
+        ["--chart", "out.jpg"], ["--sizes", "10000,"], ["--sizes", "1"], ["--engine"], ["--engine", "both"],
     ])
     func mistakesAreUsageErrors(arguments: [String]) {
         #expect { try Options.parse(arguments) } throws: { ($0 as? BenchError)?.exitCode == 64 }

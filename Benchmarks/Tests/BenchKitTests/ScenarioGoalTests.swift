@@ -11,9 +11,22 @@ struct ScenarioGoalTests {
             compare: ["floor", "go", "firebase-admin", "h2load"].map { (.cpu, "worker", $0) }
         )
         let goals = V1Scenario.goals(report, hasLibcurl8: false)
-        #expect(goals.map(\.figure) == [1.25, 1, 40, 4])
-        #expect(goals.map(\.verdict) == [.met, .met, .met, .missed])
-        #expect(V1Scenario.goals(report, hasLibcurl8: true).map(\.verdict) == [.met, .missed, .met, .missed])
+        #expect(goals.map(\.figure) == [1.25, 1, 40, 4, nil, nil, nil])
+        #expect(goals.prefix(4).map(\.verdict) == [.met, .met, .met, .missed])
+        let withLibcurl8 = V1Scenario.goals(report, hasLibcurl8: true)
+        #expect(withLibcurl8.prefix(4).map(\.verdict) == [.met, .missed, .met, .missed])
+        #expect(withLibcurl8.dropFirst(4).allSatisfy { $0.verdict == .unmeasured })
+    }
+
+    @Test func v1OnNGHTTP2IsComparedWithCurlOnLibcurl7Only() {
+        let report = report(
+            [("worker", [2]), ("worker-nghttp2", [1]), ("go", [2]), ("h2load", [0.4])],
+            compare: ["go", "h2load", "worker"].map { (.cpu, "worker-nghttp2", $0) }
+        )
+        let goals = V1Scenario.goals(report, hasLibcurl8: false).dropFirst(4)
+        #expect(goals.map(\.figure) == [0.5, 2.5, 0.5])
+        #expect(goals.map(\.verdict) == [.met, .missed, .met])
+        #expect(V1Scenario.goals(report, hasLibcurl8: true).dropFirst(4).map(\.figure) == [0.5, 2.5])
     }
 
     @Test func whoIsMissingIsNotMeasured() {
@@ -27,7 +40,13 @@ struct ScenarioGoalTests {
             sides,
             compare: [(.cpu, "worker-3000", "worker-100"), (.cpu, "floor-3000", "floor-100")]
         )
-        #expect(InFlightScenario.goals(report).map(\.figure) == [1.5])
+        #expect(InFlightScenario.goals(report).map(\.figure) == [1.5, nil])
+    }
+
+    @Test func inFlightOnNGHTTP2IsItsOwnRatio() {
+        let sides = [("worker-100-nghttp2", [2.0]), ("worker-3000-nghttp2", [3.0])]
+        let report = report(sides, compare: [(.cpu, "worker-3000-nghttp2", "worker-100-nghttp2")])
+        #expect(InFlightScenario.goals(report).map(\.figure) == [nil, 1.5])
     }
 
     @Test(arguments: [(100, 2.0, 2_000), (1_000, 2.0, 20_000), (3_000, 2.0, 30_000)])
@@ -38,11 +57,12 @@ struct ScenarioGoalTests {
     @Test func latencyIsLessTheSinksMedian() throws {
         let runs = [
             "worker": [sample(cpu: 1, figures: ["p50_ms": 2, "p99_ms": 9])],
+            "worker-nghttp2": [sample(cpu: 1, figures: ["p50_ms": 2, "p99_ms": 7])],
             "sink": [sample(cpu: 1, figures: ["p50_ms": 1, "p99_ms": 3])],
         ]
-        #expect(LatencyScenario.goals(latency(runs)).map(\.figure) == [8])
-        #expect(LatencyScenario.goals(latency(["worker": runs["worker"] ?? []])).map(\.figure) == [9])
-        #expect(LatencyScenario.goals(latency([:])).map(\.verdict) == [.unmeasured])
+        #expect(LatencyScenario.goals(latency(runs)).map(\.figure) == [8, 6])
+        #expect(LatencyScenario.goals(latency(["worker": runs["worker"] ?? []])).map(\.figure) == [9, nil])
+        #expect(LatencyScenario.goals(latency([:])).map(\.verdict) == [.unmeasured, .unmeasured])
     }
 
     private func latency(_ runs: [String: [RunSample]]) -> Report {
@@ -50,7 +70,7 @@ struct ScenarioGoalTests {
             scenario: "latency",
             parameters: [:],
             startedAt: Date(timeIntervalSince1970: 0),
-            contenders: [NamedContender(name: "worker"), NamedContender(name: "sink")],
+            contenders: ["worker", "worker-nghttp2", "sink"].map { NamedContender(name: $0) },
             runs: runs,
             measures: [LatencyScenario.p50, LatencyScenario.p99],
             compare: []
@@ -66,8 +86,23 @@ struct ScenarioGoalTests {
             runs: ["small": [sample(cpu: 1, memory: 50)], "large": [sample(cpu: 1.05, memory: 97)]],
             compare: [(.cpu, "large", "small"), (.memory, "large", "small")]
         )
-        let goals = SizeScenario.goals(report, smallest: "small", largest: "large")
-        #expect(goals.map(\.figure) == [1.05, 97, 1.94])
-        #expect(goals.map(\.verdict) == [.met, .missed, .missed])
+        let goals = SizeScenario.goals(report, sides: ["small", "large"])
+        #expect(goals.map(\.figure) == [1.05, 97, 1.94, nil, nil])
+        #expect(goals.prefix(3).map(\.verdict) == [.met, .missed, .missed])
+    }
+
+    @Test func sizeComparesThePeaksOfTheEngines() {
+        let peaks = ["small": 70.0, "large": 80, "small-nghttp2": 88, "large-nghttp2": 60]
+        let report = Report(
+            scenario: "size",
+            parameters: [:],
+            startedAt: Date(timeIntervalSince1970: 0),
+            contenders: peaks.keys.map { NamedContender(name: $0) },
+            runs: peaks.mapValues { [sample(cpu: 1, memory: $0)] },
+            compare: []
+        )
+        let goals = SizeScenario.goals(report, sides: ["small", "large"]).suffix(2)
+        #expect(goals.map(\.figure) == [88, 1.1])
+        #expect(goals.map(\.verdict) == [.met, .missed])
     }
 }

@@ -3,6 +3,7 @@ struct WorkerSettings {
     var project = Sink.project
     /// `v1` or `legacy`.
     var transport = "v1"
+    var engine = HTTPEngine.curl
     /// Out of the way unless said: at its default, it and not the worker would be measured.
     var quotaPerMinute = 1_000_000_000
     /// For each process; the worker's own default when nil.
@@ -37,9 +38,11 @@ struct WorkerSettings {
         let secret =
             transport == "v1"
             ? "credentials: \(target.credentials)" : "server_key_file: \(target.serverKey)"
+        // curl is the default, and workers of `--before` may not know the setting.
+        let engine = engine == .curl ? "" : "http_engine: \(engine.rawValue)\n"
         return """
             redis: { url: "\(redisURL)" }
-            \(worker)projects:
+            \(engine)\(worker)projects:
             \(project)    transport: \(transport)
                 \(secret)
                 endpoint: \(target.origin)

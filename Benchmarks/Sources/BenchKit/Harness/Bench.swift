@@ -5,12 +5,32 @@ struct Bench {
     let certificates: Certificates
     /// The worker's program; nil when it is left out.
     var executable: String?
+    /// The HTTP engine of the workers that ``fleet(_:workers:settings:)`` starts.
+    var engine: HTTPEngine
 
-    /// The same with the worker of `--before`, for a side named ``beforeName``; nil without that option.
+    init(options: Options, workspace: Workspace, certificates: Certificates, executable: String?) {
+        self.options = options
+        self.workspace = workspace
+        self.certificates = certificates
+        self.executable = executable
+        engine = options.engines[0]
+    }
+
+    /// The contender once for each engine of the run.
+    func perEngine(_ contender: (Bench) -> any Contender) -> [any Contender] {
+        options.engines.map { engine in
+            var bench = self
+            bench.engine = engine
+            return EngineContender(engine: engine, contender: contender(bench))
+        }
+    }
+
+    /// The same with the worker of `--before` on curl, for a side named ``beforeName``; nil without that option.
     var before: Bench? {
         options.before.map { path in
             var bench = self
             bench.executable = path
+            bench.engine = .curl
             return bench
         }
     }
@@ -30,12 +50,15 @@ struct Bench {
         return try Sink(certificates: certificates, traits: traits, in: workspace)
     }
 
+    /// Starts workers on ``engine``, whichever engine the settings name.
     func fleet(
         _ target: Target,
         workers: Int = 1,
         settings: WorkerSettings = WorkerSettings()
     ) throws -> Fleet {
-        try Fleet(
+        var settings = settings
+        settings.engine = engine
+        return try Fleet(
             executable: try fanfare(),
             target: target,
             workers: workers,

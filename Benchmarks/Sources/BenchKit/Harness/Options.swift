@@ -7,6 +7,8 @@ struct Options: Equatable {
     var fanfare: String?
     /// Another build of the worker, measured in turns with the first.
     var before: String?
+    /// The only HTTP engine of the workers; nil for each engine in turns.
+    var engine: HTTPEngine?
     var sends: Int?
     var rounds: Int?
     /// Recipients of the scenario `size`.
@@ -30,12 +32,13 @@ struct Options: Equatable {
           all        every one of them, one after the other
 
         options:
-          --short           all in about four minutes: does it work, and roughly where does it stand
+          --short           all in about ten minutes: does it work, and roughly where does it stand
           --long            more rounds and an audience of ten million: hours
           --json FILE       write both sides of every ratio, all samples and the machine to FILE
           --chart FILE      draw throughput and CPU per send against requests in flight; .svg or .png
           --worker PATH     the worker's program; default: .build/release/fanfare of the package above
           --before PATH     another build of the worker, in turns with the first (v1, singles, multicast)
+          --engine NAME     workers on one HTTP engine only, curl or nghttp2; default: both in turns
           --libcurl FOLDER  measure floor and worker with the libcurl there: Benchmarks/libcurl8 prints one
           --sends N         sends of each run, where the scenario has no number of its own to keep to
           --rounds N        runs of each side, taken in turns
@@ -62,6 +65,7 @@ struct Options: Equatable {
             case "--chart": options.chart = try words.chart(of: argument)
             case "--worker", "--fanfare": options.fanfare = try words.value(of: argument)
             case "--before": options.before = try words.value(of: argument)
+            case "--engine": options.engine = try HTTPEngine(words.value(of: argument), of: argument)
             case "--sends": options.sends = try words.number(of: argument, 1_000...10_000_000)
             case "--rounds": options.rounds = try words.number(of: argument, 1...1_000)
             case "--sizes": options.sizes = try words.numbers(of: argument, 1_000...100_000_000)
@@ -83,6 +87,8 @@ struct Options: Equatable {
         }
         return options
     }
+
+    var engines: [HTTPEngine] { engine.map { [$0] } ?? HTTPEngine.allCases }
 
     func rounds(_ short: Int, _ full: Int, _ long: Int) -> Int { rounds ?? form.pick(short, full, long) }
     func sends(_ short: Int, _ full: Int) -> Int { sends ?? form.pick(short, full, full) }

@@ -27,7 +27,9 @@ enum Chart {
 
     private static func panel(_ report: Report, _ measure: Measure, title: String, x: Double) -> Plot {
         let sides = [
-            ("worker", InFlightScenario.worker, "#0b6e99"), ("libcurl alone", InFlightScenario.floor, "#c2571a"),
+            ("worker", InFlightScenario.worker, "#0b6e99"),
+            ("worker, nghttp2", InFlightScenario.workerOnNGHTTP2, "#3a7d34"),
+            ("libcurl alone", InFlightScenario.floor, "#c2571a"),
         ]
         let lines = sides.map { label, side, color in
             Plot.Line(
@@ -40,6 +42,6 @@ enum Chart {
                 }
             )
         }
-        return Plot(title: title, axis: "requests in flight", lines: lines, left: x)
+        return Plot(title: title, axis: "requests in flight", lines: lines.filter { !$0.points.isEmpty }, left: x)
     }
 }

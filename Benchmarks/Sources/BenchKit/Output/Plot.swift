@@ -52,7 +52,7 @@ struct Plot {
                 drawing += SVG.line(x(point.x), y(point.low), x(point.x), y(point.high), line.color, width: 2)
                 drawing += SVG.dot(x(point.x), y(point.y), line.color)
             }
-            let key = area.x + Double(index) * 110
+            let key = area.x + Double(index) * 130
             drawing += SVG.line(key, 44, key + 18, 44, line.color, width: 3)
             drawing += SVG.text(line.label, x: key + 24, y: 48)
         }

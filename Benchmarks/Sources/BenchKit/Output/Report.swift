@@ -49,7 +49,16 @@ struct Report: Encodable {
 
     /// The median of a measure; nil where it was not measured.
     func median(_ measure: Measure, of side: String) -> Double? {
-        sides.first { $0.name == side }?.measures[measure.name]?.median
+        statistics(measure, of: side)?.median
+    }
+
+    /// The largest value of a measure; nil where it was not measured.
+    func largest(_ measure: Measure, of side: String) -> Double? {
+        statistics(measure, of: side)?.max
+    }
+
+    private func statistics(_ measure: Measure, of side: String) -> Statistics? {
+        sides.first { $0.name == side }?.measures[measure.name]
     }
 
     /// The median over the rounds of one side's figure over the other's; nil where a side did not run.

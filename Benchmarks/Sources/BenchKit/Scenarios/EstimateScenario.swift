@@ -13,16 +13,18 @@ enum EstimateScenario: Scenario {
         let quotaPerMinute = bench.form.pick(300_000, 360_000, 360_000)
         let sink = try bench.sink()
         defer { sink.stop() }
-        let contender = EstimateContender(bench: bench, sink: sink, quotaPerMinute: quotaPerMinute)
+        let contenders = bench.perEngine {
+            EstimateContender(bench: $0, sink: sink, quotaPerMinute: quotaPerMinute)
+        }
         let measures = [EstimateContender.worst, EstimateContender.median, EstimateContender.estimates]
         let report = Report(
             scenario: name,
             parameters: ["recipients": recipients, "quota_per_minute": quotaPerMinute],
             startedAt: startedAt,
-            contenders: [contender],
-            runs: try Rounds.run([contender], rounds: 1, sends: recipients, show: measures),
+            contenders: contenders,
+            runs: try Rounds.run(contenders, rounds: 1, sends: recipients, show: measures),
             measures: measures + [.rate, .cpu],
-            compare: []
+            compare: HTTPEngine.compare([EstimateContender.worst], of: ["worker"])
         )
         return report.with(goals: [
             Goal(
@@ -30,7 +32,7 @@ enum EstimateScenario: Scenario {
                 .atMost(20),
                 unit: " % off",
                 decimals: 1,
-                figure: report.median(EstimateContender.worst, of: contender.name)
+                figure: report.median(EstimateContender.worst, of: "worker")
             )
         ])
     }

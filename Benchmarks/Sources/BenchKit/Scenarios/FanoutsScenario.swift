@@ -13,9 +13,11 @@ enum FanoutsScenario: Scenario {
         let measures = [FanoutsContender.mean, FanoutsContender.last]
         let count = bench.form.pick(4, 10, 10)
         let subscribers = bench.form.pick(10_000, 20_000, 50_000)
-        let inTurn = FanoutsContender(bench, name: "in turn", count: count, subscribers: subscribers, atOnce: 1)
-        let together = FanoutsContender(bench, name: "at once", count: count, subscribers: subscribers, atOnce: count)
-        let contenders: [any Contender] = [inTurn, together]
+        let contenders = [("in turn", 1), ("at once", count)].flatMap { name, atOnce in
+            bench.perEngine {
+                FanoutsContender($0, name: name, count: count, subscribers: subscribers, atOnce: atOnce)
+            }
+        }
         let rounds = bench.options.rounds(1, 1, 3)
         let ideal = Double(count + 1) / Double(2 * count)
         return Report(
@@ -27,7 +29,8 @@ enum FanoutsScenario: Scenario {
             contenders: contenders,
             runs: try Rounds.run(contenders, rounds: rounds, sends: count, show: measures),
             measures: measures,
-            compare: [(FanoutsContender.mean, "in turn", "at once"), (FanoutsContender.last, "in turn", "at once")],
+            compare: [(FanoutsContender.mean, "in turn", "at once"), (FanoutsContender.last, "in turn", "at once")]
+                + HTTPEngine.compare([FanoutsContender.mean], of: ["in turn", "at once"]),
             notes: [
                 String(format: "without any gap between them the mean in turn would be %.2f of that at once", ideal)
             ]

@@ -11,6 +11,7 @@ enum InFlightScenario: Scenario {
     private static let delaySeconds = 0.1
 
     static func worker(_ level: Int) -> String { "worker-\(level)" }
+    static func workerOnNGHTTP2(_ level: Int) -> String { HTTPEngine.nghttp2.side(worker(level)) }
     static func floor(_ level: Int) -> String { "floor-\(level)" }
 
     static func run(_ bench: Bench) throws -> Report {
@@ -23,9 +24,9 @@ enum InFlightScenario: Scenario {
         var runs: [String: [RunSample]] = [:]
         var contenders: [any Contender] = []
         for level in levels {
-            let pair = Self.pair(bench, sink: sink, level: level)
-            contenders += pair
-            runs.merge(try Rounds.run(pair, rounds: rounds, sends: sends(level, seconds: seconds))) { $1 }
+            let sides = Self.sides(bench, sink: sink, level: level)
+            contenders += sides
+            runs.merge(try Rounds.run(sides, rounds: rounds, sends: sends(level, seconds: seconds))) { $1 }
         }
         let report = Report(
             scenario: name,
@@ -35,7 +36,10 @@ enum InFlightScenario: Scenario {
             runs: runs,
             compare: levels.flatMap { level in
                 [Measure.cpu, .rate].map { ($0, worker(level), floor(level)) }
-            } + [(.cpu, worker(3_000), worker(100)), (.cpu, floor(3_000), floor(100))]
+            } + HTTPEngine.compare([.cpu, .rate], of: levels.map(worker)) + [
+                (.cpu, worker(3_000), worker(100)), (.cpu, floor(3_000), floor(100)),
+                (.cpu, workerOnNGHTTP2(3_000), workerOnNGHTTP2(100)),
+            ]
         )
         return report.with(goals: goals(report))
     }
@@ -50,20 +54,28 @@ enum InFlightScenario: Scenario {
         let floors = report.ratio(.cpu, floor(3_000), floor(100))
         let figure: Double? = if let own, let floors { own / floors } else { nil }
         return [
-            Goal("CPU per send at 3,000 over 100 in flight, worker's over floor's", .atMost(1.1), figure: figure)
+            Goal("CPU per send at 3,000 over 100 in flight, worker's over floor's", .atMost(1.1), figure: figure),
+            Goal(
+                "CPU per send at 3,000 over 100 in flight, worker on nghttp2",
+                .atMost(1.1),
+                figure: report.ratio(.cpu, workerOnNGHTTP2(3_000), workerOnNGHTTP2(100))
+            ),
         ]
     }
 
-    private static func pair(_ bench: Bench, sink: Sink, level: Int) -> [any Contender] {
+    private static func sides(_ bench: Bench, sink: Sink, level: Int) -> [any Contender] {
         let lanes = max(1, level / streams)
         // Enough for the worker's limit, which starts at a hundred, to reach the level.
         let warmUp = max(1_000, 3 * level)
-        var worker = WorkerContender(bench, sink: sink)
-        worker.name = Self.worker(level)
-        worker.summary = "the worker, at most \(level) in flight on \(lanes) connections"
-        worker.settings.maxInFlight = level
-        worker.settings.maxLanes = lanes
-        worker.warmUp = warmUp
-        return [worker, FloorContender(bench, sink: sink, name: floor(level), lanes: lanes, warmUp: warmUp)]
+        let workers = bench.perEngine { bench in
+            var worker = WorkerContender(bench, sink: sink)
+            worker.name = Self.worker(level)
+            worker.summary = "the worker, at most \(level) in flight on \(lanes) connections"
+            worker.settings.maxInFlight = level
+            worker.settings.maxLanes = lanes
+            worker.warmUp = warmUp
+            return worker
+        }
+        return workers + [FloorContender(bench, sink: sink, name: floor(level), lanes: lanes, warmUp: warmUp)]
     }
 }

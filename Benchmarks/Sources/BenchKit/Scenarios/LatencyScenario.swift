@@ -29,7 +29,8 @@ enum LatencyScenario: Scenario {
         let seconds = bench.form.pick(3, 15, 60)
         let rounds = options.rounds(1, 3, 10)
         var notes = ["times are Redis's, whole milliseconds: a single one may be off by one, their middle is not"]
-        var contenders: [any Contender] = [LatencyContender(bench, sink: sink, rate: rate)]
+        // The same rate for each engine, so that their times can be compared.
+        var contenders = bench.perEngine { LatencyContender($0, sink: sink, rate: rate) }
         if let limit = PacedH2LoadContender(options: options, sink: sink, rate: rate, in: bench.workspace) {
             contenders.append(limit)
         } else {
@@ -44,7 +45,7 @@ enum LatencyScenario: Scenario {
             contenders: contenders,
             runs: try Rounds.run(contenders, rounds: rounds, sends: rate * seconds, show: [p50, p99, p999]),
             measures: [p50, p99, p999, .rate, .cpu],
-            compare: [],
+            compare: HTTPEngine.compare([p50, p99], of: ["worker"]),
             notes: notes
         )
         return report.with(goals: goals(report))
@@ -52,15 +53,15 @@ enum LatencyScenario: Scenario {
 
     /// Less the sink's median, not its own 99th percentile: what the sink adds at its worst counts as the worker's.
     static func goals(_ report: Report) -> [Goal] {
-        let added = report.median(p99, of: "worker").map { $0 - (report.median(p50, of: "sink") ?? 0) }
-        return [
-            Goal(
-                "p99 from XADD to result, less the sink's median",
+        HTTPEngine.allCases.map { engine in
+            let side = engine.side("worker")
+            return Goal(
+                "p99 from XADD to result of \(side), less the sink's median",
                 .atMost(10),
                 unit: " ms",
                 decimals: 1,
-                figure: added
+                figure: report.median(p99, of: side).map { $0 - (report.median(p50, of: "sink") ?? 0) }
             )
-        ]
+        }
     }
 }

@@ -12,10 +12,14 @@ enum MixedScenario: Scenario {
         let sink = try bench.sink()
         defer { sink.stop() }
 
-        var clean = WorkerContender(bench, sink: sink)
-        clean.name = "clean"
-        clean.summary = "the worker where every send goes well"
-        let contenders: [any Contender] = [MixedContender(bench, sink: sink), clean]
+        let mixed = bench.perEngine { MixedContender($0, sink: sink) }
+        let clean = bench.perEngine { bench in
+            var clean = WorkerContender(bench, sink: sink)
+            clean.name = "clean"
+            clean.summary = "the worker where every send goes well"
+            return clean
+        }
+        let contenders = mixed + clean
         let sends = options.sends(20_000, 100_000)
         let rounds = options.rounds(1, 3, 10)
         let report = Report(
@@ -25,7 +29,8 @@ enum MixedScenario: Scenario {
             contenders: contenders,
             runs: try Rounds.run(contenders, rounds: rounds, sends: sends),
             measures: Measure.common + [MixedContender.failedShare],
-            compare: [(.cpu, "mixed", "clean"), (.redis, "mixed", "clean")],
+            compare: [(.cpu, "mixed", "clean"), (.redis, "mixed", "clean")]
+                + HTTPEngine.compare([.cpu], of: ["mixed", "clean"]),
             notes: ["the wall time of mixed ends with the last retry, which waits at least 10 s"]
         )
         return report

@@ -6,6 +6,8 @@ enum MulticastScenario: Scenario {
     static let summary = "legacy requests of 1,000 recipients: recipients per CPU-second"
     static let tools = Sink.tools + [.redisServer, .echoModule]
 
+    private static let warmUp = 20_000
+
     /// Of the worker process, or of what is compared.
     static let perCPUSecond = Measure(name: "recipients_per_cpu_second", heading: "per CPU-s", decimals: 0) {
         Double($0.sends) / $0.cpuSeconds
@@ -17,22 +19,16 @@ enum MulticastScenario: Scenario {
         let sink = try bench.sink(Sink.Traits(servesMulticast: true))
         defer { sink.stop() }
 
-        var worker = WorkerContender(bench, sink: sink)
-        worker.summary = "fanfare worker, requests of 1,000 recipients, from stream entry to recorded result"
-        worker.settings.transport = "legacy"
-        worker.message = "{\(Payload.legacyFields)}"
-        worker.format = "legacy"
-        worker.warmUp = 20_000
         var notes: [String] = []
-        var contenders: [any Contender] = [worker]
-        if let before = worker.before { contenders.append(before) }
+        var contenders = bench.perEngine { worker($0, sink: sink) }
+        if let before = worker(bench, sink: sink).before { contenders.append(before) }
         if options.rivals { contenders += try Rivals.multicast(options, in: bench.workspace, notes: &notes) }
         // Only whole thousands: the canned answer has a thousand results.
         let sends = options.sends(100_000, 300_000) / 1_000 * 1_000
         let rounds = options.rounds(1, 5, 10)
         let report = Report(
             scenario: name,
-            parameters: ["recipients": sends, "rounds": rounds, "warm_up": worker.warmUp],
+            parameters: ["recipients": sends, "rounds": rounds, "warm_up": warmUp],
             startedAt: startedAt,
             contenders: contenders,
             runs: try Rounds.run(contenders, rounds: rounds, sends: sends, show: [perCPUSecond, .rate]),
@@ -40,7 +36,7 @@ enum MulticastScenario: Scenario {
             compare: [
                 (.rate, "worker", "redis-benchmark"), (.cpu, "worker", "redis-benchmark"),
                 (.cpu, "worker", Bench.beforeName),
-            ],
+            ] + HTTPEngine.compare([perCPUSecond], of: ["worker"]),
             notes: notes
         )
         return report.with(goals: [
@@ -51,5 +47,15 @@ enum MulticastScenario: Scenario {
                 figure: report.median(perCPUSecond, of: "worker")
             )
         ])
+    }
+
+    private static func worker(_ bench: Bench, sink: Sink) -> WorkerContender {
+        var worker = WorkerContender(bench, sink: sink)
+        worker.summary = "fanfare worker, requests of 1,000 recipients, from stream entry to recorded result"
+        worker.settings.transport = "legacy"
+        worker.message = "{\(Payload.legacyFields)}"
+        worker.format = "legacy"
+        worker.warmUp = warmUp
+        return worker
     }
 }

@@ -12,12 +12,7 @@ enum PersonalScenario: Scenario {
         let sink = try bench.sink()
         defer { sink.stop() }
 
-        var equal = WorkerContender(bench, sink: sink)
-        (equal.name, equal.summary) = ("equal", "one fan-out, the same message for every recipient")
-        var personal = WorkerContender(bench, sink: sink)
-        (personal.name, personal.summary) = ("personal", "one fan-out, two values for each recipient")
-        (personal.message, personal.isPersonal) = (Payload.personalMessage, true)
-        let contenders: [any Contender] = [equal, personal, SinglesContender(bench, sink: sink)]
+        let contenders = contenders(bench, sink: sink)
         let sends = options.sends(30_000, 100_000)
         let rounds = options.rounds(1, 5, 10)
         let bytes = try waitingBytes(bench, sink: sink, count: sends)
@@ -30,13 +25,28 @@ enum PersonalScenario: Scenario {
             compare: [
                 (.cpu, "personal", "equal"), (.cpu, "singles", "personal"), (.rate, "personal", "equal"),
                 (.redis, "personal", "equal"),
-            ],
+            ] + HTTPEngine.compare([.cpu], of: ["equal", "personal"]),
             notes: [String(format: "Redis holds %.1f bytes for a waiting recipient beside its element", bytes)]
         )
         return report.with(goals: [
             Goal("CPU per send, personal over equal", .atMost(1.15), figure: report.ratio(.cpu, "personal", "equal")),
             Goal("bytes in Redis for a waiting recipient, beside its element", .atMost(10), decimals: 1, figure: bytes),
         ])
+    }
+
+    private static func contenders(_ bench: Bench, sink: Sink) -> [any Contender] {
+        let equal = bench.perEngine { bench in
+            var equal = WorkerContender(bench, sink: sink)
+            (equal.name, equal.summary) = ("equal", "one fan-out, the same message for every recipient")
+            return equal
+        }
+        let personal = bench.perEngine { bench in
+            var personal = WorkerContender(bench, sink: sink)
+            (personal.name, personal.summary) = ("personal", "one fan-out, two values for each recipient")
+            (personal.message, personal.isPersonal) = (Payload.personalMessage, true)
+            return personal
+        }
+        return equal + personal + bench.perEngine { SinglesContender($0, sink: sink) }
     }
 
     /// What Redis holds for each recipient of a scheduled job, less the recipient's element.

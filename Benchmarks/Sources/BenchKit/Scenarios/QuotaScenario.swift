@@ -10,7 +10,7 @@ enum QuotaScenario: Scenario {
         let startedAt = Date()
         let seconds = bench.form.pick(5, 60, 180)
         let rounds = bench.options.rounds(1, 1, 3)
-        let contender = QuotaContender(bench, seconds: seconds)
+        let contenders = bench.perEngine { QuotaContender($0, seconds: seconds) }
         let report = Report(
             scenario: name,
             parameters: [
@@ -18,15 +18,15 @@ enum QuotaScenario: Scenario {
                 "measured_seconds": seconds, "rounds": rounds, "workers": QuotaContender.workers,
             ],
             startedAt: startedAt,
-            contenders: [contender],
+            contenders: contenders,
             runs: try Rounds.run(
-                [contender],
+                contenders,
                 rounds: rounds,
                 sends: 0,
                 show: [QuotaContender.used, QuotaContender.refused]
             ),
             measures: [QuotaContender.used, QuotaContender.refused, .cpu, .redis],
-            compare: []
+            compare: HTTPEngine.compare([QuotaContender.used], of: ["worker"])
         )
         return report.with(goals: [
             Goal(
@@ -34,13 +34,13 @@ enum QuotaScenario: Scenario {
                 .atLeast(98),
                 unit: " %",
                 decimals: 1,
-                figure: report.median(QuotaContender.used, of: contender.name)
+                figure: report.median(QuotaContender.used, of: "worker")
             ),
             Goal(
                 "sends refused with 429",
                 .atMost(0),
                 decimals: 0,
-                figure: report.sides.first?.measures[QuotaContender.refused.name]?.max
+                figure: report.largest(QuotaContender.refused, of: "worker")
             ),
         ])
     }

@@ -25,16 +25,19 @@ enum ScaleScenario: Scenario {
         var runs: [String: [RunSample]] = [:]
         var contenders: [any Contender] = []
         for count in counts {
-            var worker = WorkerContender(bench, sink: sink)
-            worker.name = side(count)
-            worker.summary = "each at most \(inFlight) in flight"
-            worker.workers = count
-            worker.settings.maxInFlight = inFlight
-            worker.settings.maxLanes = 2
-            worker.warmUp = 2_000 * count
-            contenders.append(worker)
+            let workers = bench.perEngine { bench in
+                var worker = WorkerContender(bench, sink: sink)
+                worker.name = side(count)
+                worker.summary = "each at most \(inFlight) in flight"
+                worker.workers = count
+                worker.settings.maxInFlight = inFlight
+                worker.settings.maxLanes = 2
+                worker.warmUp = 2_000 * count
+                return worker
+            }
+            contenders += workers
             let sends = Int(Double(inFlight * count) / delaySeconds * seconds) / 1_000 * 1_000
-            runs.merge(try Rounds.run([worker], rounds: rounds, sends: sends)) { $1 }
+            runs.merge(try Rounds.run(workers, rounds: rounds, sends: sends)) { $1 }
         }
         return Report(
             scenario: name,
@@ -44,7 +47,7 @@ enum ScaleScenario: Scenario {
             runs: runs,
             compare: counts.dropFirst().flatMap { count in
                 [Measure.rate, .cpu, .redis].map { ($0, side(count), side(1)) }
-            }
+            } + HTTPEngine.compare([.rate, .cpu], of: counts.map(side))
         )
     }
 }

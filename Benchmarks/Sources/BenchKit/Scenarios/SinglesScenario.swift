@@ -12,10 +12,13 @@ enum SinglesScenario: Scenario {
         let sink = try bench.sink()
         defer { sink.stop() }
 
-        var batches = WorkerContender(bench, sink: sink)
-        batches.name = "batches"
-        batches.summary = "the worker with one job of as many tokens"
-        var contenders: [any Contender] = [SinglesContender(bench, sink: sink), batches]
+        var contenders = bench.perEngine { SinglesContender($0, sink: sink) }
+        contenders += bench.perEngine { bench in
+            var batches = WorkerContender(bench, sink: sink)
+            batches.name = "batches"
+            batches.summary = "the worker with one job of as many tokens"
+            return batches
+        }
         if let bench = bench.before {
             var before = SinglesContender(bench, sink: sink)
             before.name = Bench.beforeName
@@ -32,7 +35,7 @@ enum SinglesScenario: Scenario {
             compare: [
                 (.cpu, "singles", Bench.beforeName), (.cpu, "singles", "batches"), (.rate, "singles", "batches"),
                 (.redis, "singles", "batches"),
-            ]
+            ] + HTTPEngine.compare([.cpu, .rate], of: ["singles"])
         )
         return report.with(goals: [
             Goal(
