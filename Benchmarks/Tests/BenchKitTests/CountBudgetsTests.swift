@@ -27,6 +27,8 @@ struct CountBudgetsTests {
         #expect(try budgets(text).worthLowering(for: figures) == ["system_calls_per_send"])
         let loose = try budgets(#"{"debug": {"redis_requests_per_1000": 60}}"#)
         #expect(loose.worthLowering(for: ["redis_requests_per_1000": 1]).isEmpty)
+        let shared = try budgets(#"{"debug": {"system_calls_per_send": 1}}"#)
+        #expect(shared.worthLowering(for: ["system_calls_per_send": 0.1]).isEmpty)
     }
 
     @Test(arguments: [
@@ -39,7 +41,7 @@ struct CountBudgetsTests {
     @Test func theFileOfTheRepositoryIsInOrder() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("budgets.json")
-        for kind in ["debug", "release"] {
+        for kind in ["debug", "release"].flatMap({ kind in HTTPEngine.allCases.map { $0.side(kind) } }) {
             let budgets = try CountBudgets(file: file.path, kind: kind)
             #expect(budgets.most["system_calls_per_send"] != nil)
             #expect(budgets.most["allocations_per_send"] != nil)

@@ -39,8 +39,11 @@ struct CountsTests {
     @Test func aCommandLineNeedsAWorker() throws {
         let options = try CountsOptions.parse(["--fanfare", "F", "--kind", "debug", "--sends", "2000", "--floor"])
         #expect(options == CountsOptions(fanfare: "F", kind: "debug", sends: 2_000, floor: true))
+        #expect(options.engines == [.curl, .nghttp2])
+        #expect(try CountsOptions.parse(["--fanfare", "F", "--engine", "curl"]).engines == [.curl])
         for mistake in [
             [], ["--fanfare"], ["--fanfare", "F", "--sends", "9"], ["--fanfare", "F", "more"],
+            ["--fanfare", "F", "--engine", "quic"],
             ["--fanfare", "F", "--multicast", "--budgets", "B"],
         ] {
             #expect { try CountsOptions.parse(mistake) } throws: { ($0 as? BenchError)?.exitCode == 64 }

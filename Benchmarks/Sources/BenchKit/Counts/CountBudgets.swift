@@ -50,12 +50,13 @@ struct CountBudgets: Equatable {
         }
     }
 
-    /// Names of figures far below their budgets.
+    /// Names of figures far below their budgets. A budget of at most 1 has room for short turns: one call serves many
+    /// sends, how many follows the machine.
     func worthLowering(for figures: [String: Double]) -> [String] {
         most.keys.sorted().filter { name in
             guard let value = figures[name], let most = most[name], CountFigure.named(name)?.followsTurns == false
             else { return false }
-            return value < most * Self.slack
+            return most > 1 && value < most * Self.slack
         }
     }
 

@@ -8,6 +8,7 @@ struct CountedRun {
     var sends = 20_000
     /// Legacy requests of 1,000 recipients in the place of v1's.
     var multicast = false
+    var engine = HTTPEngine.curl
     /// Generous: counts do not suffer from a machine that others use.
     var limitSeconds = 300.0
 
@@ -19,7 +20,7 @@ struct CountedRun {
             executable: executable,
             redis: redis,
             target: sink.target,
-            settings: WorkerSettings(transport: multicast ? "legacy" : "v1"),
+            settings: WorkerSettings(transport: multicast ? "legacy" : "v1", engine: engine),
             environment: CallCounts.environment(library: library, file: workspace.file("counts")),
             in: workspace
         )

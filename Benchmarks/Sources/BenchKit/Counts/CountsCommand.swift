@@ -11,7 +11,9 @@ enum CountsCommand {
     }
 
     private static func run(_ options: CountsOptions) throws {
-        let budgets = try options.budgets.map { try CountBudgets(file: $0, kind: options.kind) }
+        let budgets = try options.engines.map { engine in
+            try options.budgets.map { try CountBudgets(file: $0, kind: engine.side(options.kind)) }
+        }
         var program = Options()
         program.fanfare = options.fanfare
         let executable = try Executable.fanfare(program)
@@ -26,56 +28,35 @@ enum CountsCommand {
         )
         defer { sink.stop() }
         let sends = options.sends
-        let run = CountedRun(executable: executable, library: library, sends: sends, multicast: options.multicast)
-        let worker = try run.counts(sink: sink, in: workspace)
+        var run = CountedRun(executable: executable, library: library, sends: sends, multicast: options.multicast)
         let floor =
             options.floor ? try CountedFloor(library: library, sends: sends).counts(sink: sink, in: workspace) : nil
 
-        Console.say(table(worker, floor, sends: sends, budgets: budgets))
-        if options.details { Console.say("\n" + details(worker, floor, sends: sends)) }
-        guard let budgets else { return }
+        var complaints: [String] = []
+        for (engine, budgets) in zip(options.engines, budgets) {
+            run.engine = engine
+            let columns = Columns(
+                worker: (engine.side("worker"), try run.counts(sink: sink, in: workspace)),
+                floor: floor,
+                sends: sends
+            )
+            if engine != options.engines[0] { Console.say("") }
+            Console.say(columns.figures(budgets: budgets))
+            if options.details { Console.say("\n" + columns.counters()) }
+            if let budgets { complaints += check(columns.worker.counts, sends: sends, against: budgets) }
+        }
+        guard complaints.isEmpty else { throw BenchError.failed(complaints.joined(separator: "\n")) }
+    }
+
+    /// Names the figures that are far below their budgets.
+    /// - Returns: a sentence for each figure that is above its budget.
+    private static func check(_ worker: CallCounts, sends: Int, against budgets: CountBudgets) -> [String] {
         var figures: [String: Double] = [:]
         for figure in CountFigure.all { figures[figure.name] = figure.value(worker, sends) }
         for name in budgets.worthLowering(for: figures) {
             Console.say("\(name) is far below its budget: lower that in \(budgets.file), so that the gain is kept")
         }
-        let complaints = budgets.complaints(about: figures)
-        guard complaints.isEmpty else { throw BenchError.failed(complaints.joined(separator: "\n")) }
-    }
-
-    private static func table(_ worker: CallCounts, _ floor: CallCounts?, sends: Int, budgets: CountBudgets?) -> String
-    {
-        lines("at most", floor: floor != nil) {
-            CountFigure.all.map { figure in
-                (
-                    figure.name, figure.value(worker, sends), floor.map { figure.value($0, sends) },
-                    budgets?.most[figure.name].map(CountBudgets.number) ?? "-"
-                )
-            }
-        }
-    }
-
-    private static func details(_ worker: CallCounts, _ floor: CallCounts?, sends: Int) -> String {
-        lines("in all", floor: floor != nil) {
-            worker.values.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { name, value in
-                (name, Double(value) / Double(sends), floor.map { Double($0[name]) / Double(sends) }, "\(value)")
-            }
-        }
-    }
-
-    /// Of one send: of the worker's, and where it was counted of libcurl alone.
-    private static func lines(
-        _ last: String,
-        floor: Bool,
-        _ rows: () -> [(name: String, worker: Double, floor: Double?, last: String)]
-    ) -> String {
-        let heading = ["", "worker"] + (floor ? ["libcurl alone"] : []) + [last]
-        let texts = rows().map { row in
-            [row.name, CountBudgets.number(row.worker)] + (row.floor.map { [CountBudgets.number($0)] } ?? []) + [
-                row.last
-            ]
-        }
-        return TextTable.lines([heading] + texts).joined(separator: "\n")
+        return budgets.complaints(about: figures)
     }
 
     /// Built beside this program.
@@ -86,5 +67,44 @@ enum CountsCommand {
             throw BenchError.unavailable("\(path) is missing: swift build --package-path Benchmarks")
         }
         return path
+    }
+}
+
+/// Counts of one send: the worker's, and where it was counted those of libcurl alone.
+private struct Columns {
+    let worker: (name: String, counts: CallCounts)
+    let floor: CallCounts?
+    let sends: Int
+
+    func figures(budgets: CountBudgets?) -> String {
+        lines("at most") {
+            CountFigure.all.map { figure in
+                (
+                    figure.name, figure.value(worker.counts, sends), floor.map { figure.value($0, sends) },
+                    budgets?.most[figure.name].map(CountBudgets.number) ?? "-"
+                )
+            }
+        }
+    }
+
+    func counters() -> String {
+        lines("in all") {
+            worker.counts.values.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { name, value in
+                (name, Double(value) / Double(sends), floor.map { Double($0[name]) / Double(sends) }, "\(value)")
+            }
+        }
+    }
+
+    private func lines(
+        _ last: String,
+        _ rows: () -> [(name: String, worker: Double, floor: Double?, last: String)]
+    ) -> String {
+        let heading = ["", worker.name] + (floor == nil ? [] : ["libcurl alone"]) + [last]
+        let texts = rows().map { row in
+            [row.name, CountBudgets.number(row.worker)] + (row.floor.map { [CountBudgets.number($0)] } ?? []) + [
+                row.last
+            ]
+        }
+        return TextTable.lines([heading] + texts).joined(separator: "\n")
     }
 }

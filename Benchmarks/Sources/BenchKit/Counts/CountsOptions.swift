@@ -7,17 +7,22 @@ struct CountsOptions: Equatable {
     var details = false
     var floor = false
     var multicast = false
+    /// The only HTTP engine that is counted; nil for each of them.
+    var engine: HTTPEngine?
+
+    var engines: [HTTPEngine] { engine.map { [$0] } ?? HTTPEngine.allCases }
 
     static let help = """
         usage: fanfare-bench counts --fanfare PATH [options]
 
-        One job through a worker, with its I/O system calls, allocations and copied bytes counted. The counts are the
+        One job through a worker for each HTTP engine, with its I/O system calls, allocations and copied bytes counted. The counts are the
         same on every machine, or nearly: what may vary is how much a turn of the loop finds ready.
 
         options:
           --fanfare PATH    the worker's program
           --budgets FILE    fail if a figure is above the one in FILE
-          --kind KIND       which budgets: debug or release (release)
+          --kind KIND       which budgets: debug or release (release); nghttp2 has KIND-nghttp2
+          --engine NAME     count one HTTP engine only: curl or nghttp2; default: both
           --sends N         recipients of the counted job (20000)
           --details         every single counter too
           --multicast       legacy requests of 1,000 recipients; no budgets, and N is a multiple of 1,000
@@ -43,6 +48,7 @@ struct CountsOptions: Equatable {
                     throw BenchError.usage("--sends \(text): a number from 1000 to 1000000")
                 }
                 options.sends = sends
+            case "--engine": options.engine = try HTTPEngine(value(), of: argument)
             case "--details": options.details = true
             case "--floor": options.floor = true
             case "--multicast": options.multicast = true
