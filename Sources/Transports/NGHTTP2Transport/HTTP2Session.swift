@@ -1,5 +1,6 @@
 internal import CNGHTTP2
 internal import DequeModule
+internal import Glibc
 internal import HTTPLanes
 
 /// The client's side of one HTTP/2 connection, without a socket: bytes go in and out.
@@ -312,13 +313,15 @@ final class HTTP2Session {
             // Fields of an informational answer before this one say nothing about it.
             exchanges[number].clearFields()
             // nghttp2 has checked that there are three digits.
-            exchanges[number].status = value.reduce(0) { $0 * 10 + Int($1) - 48 }
+            exchanges[number].status = Int(value[0]) * 100 + Int(value[1]) * 10 + Int(value[2]) - 48 * 111
         case 12 where name.isEqual("content-type"):
-            exchanges[number].contentType = contentType(value)
+            lastContentType = value.text(last: lastContentType)
+            exchanges[number].contentType = lastContentType
         case 11 where name.isEqual("retry-after"):
             exchanges[number].retryAfter = String(decoding: value, as: UTF8.self)
         case 4 where name.isEqual("date"):
-            exchanges[number].date = date(value)
+            lastDate = value.text(last: lastDate)
+            exchanges[number].date = lastDate
         case 15 where exchanges[number].asksForMetadataFlavor && name.isEqual("metadata-flavor"):
             exchanges[number].metadataFlavor = String(decoding: value, as: UTF8.self)
         default: break
@@ -329,16 +332,6 @@ final class HTTP2Session {
     /// A server writes the same type into nearly every answer, and the same date for a second.
     private var lastContentType = ""
     private var lastDate = ""
-
-    private func contentType(_ value: UnsafeBufferPointer<UInt8>) -> String {
-        if !value.isEqual(lastContentType) { lastContentType = String(decoding: value, as: UTF8.self) }
-        return lastContentType
-    }
-
-    private func date(_ value: UnsafeBufferPointer<UInt8>) -> String {
-        if !value.isEqual(lastDate) { lastDate = String(decoding: value, as: UTF8.self) }
-        return lastDate
-    }
 
     func recordData(_ data: UnsafeBufferPointer<UInt8>, stream: Int32) {
         guard let number = number(of: stream) else { return }
@@ -385,8 +378,18 @@ final class HTTP2Session {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    fileprivate func isEqual(_ text: String) -> Bool { elementsEqual(text.utf8) }
     fileprivate func isEqual(_ text: StaticString) -> Bool {
-        count == text.utf8CodeUnitCount && elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: count))
+        isEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private func isEqual(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return isEmpty && other.isEmpty }
+        return count == other.count && memcmp(start, otherStart, count) == 0
+    }
+
+    /// The bytes as text; `last` itself if it is the same text.
+    fileprivate func text(last: String) -> String {
+        var last = last
+        return last.withUTF8 { isEqual($0) } ? last : String(decoding: self, as: UTF8.self)
     }
 }

@@ -125,13 +125,11 @@ public final class TLSSession {
     public func moveOutgoing(to bytes: inout [UInt8]) {
         let pending = BIO_ctrl_pending(outgoing)
         guard pending > 0 else { return }
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: pending))
-        var taken = 0
-        bytes.withUnsafeMutableBytes { buffer in
-            _ = BIO_read_ex(outgoing, buffer.baseAddress.map { $0 + start }, pending, &taken)
+        withUnsafeTemporaryAllocation(byteCount: pending, alignment: 16) { buffer in
+            var count = 0
+            guard BIO_read_ex(outgoing, buffer.baseAddress, pending, &count) == 1 else { return }
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
-        bytes.removeLast(pending - taken)
     }
 
     /// The last failure; for a certificate with the result of the check, which names the reason.
