@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import TestSupport
 import Testing
@@ -6,12 +7,15 @@ import Testing
 /// report and makes the worker exit with an error.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["FANFARE_SANITIZER"] == "address"))
 struct LeakTests {
-    @Test(arguments: ["v1", "legacy", "xmpp"])
-    func workerFreesItsMemoryByTheEndOfItsDrain(transport: String) async throws {
+    @Test(arguments: [
+        ("v1", HTTPEngine.curl), ("v1", .nghttp2), ("legacy", .curl), ("legacy", .nghttp2), ("xmpp", .curl),
+    ])
+    func workerFreesItsMemoryByTheEndOfItsDrain(transport: String, engine: HTTPEngine) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let settings = transport == "xmpp" ? try rig.xmppSettings : ""
-            let worker = try await rig.startWorker(try rig.configuration(transport: transport, project: settings))
+            let file = try rig.configuration(transport: transport, project: settings)
+            let worker = try await rig.startWorker(file, environment: engine.variable)
             // A lost answer ends an XMPP connection with everything in flight on it; the recovery takes minutes.
             let lost = transport == "xmpp" ? "" : "sbx-lost-1-"
             let kinds = ["", "sbx-unregistered-", "sbx-unavailable-1-", lost, "sbx-slow-50-"]
