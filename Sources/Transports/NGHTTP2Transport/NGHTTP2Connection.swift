@@ -156,9 +156,8 @@ final class NGHTTP2Connection: LaneConnection {
     private func end(_ reason: String) {
         guard !isOver else { return }
         isOver = true
-        // Name the remedy: this is the first error of anyone with a sandbox.
         let isUntrusted = reason.contains("certificate verify failed")
-        lane.reason = reason + (isUntrusted ? "; a private authority is named by tls.ca_file" : "")
+        lane.reason = reason + (isUntrusted ? CertificateHint.text(for: reason) : "")
         lane.state.retire()
         session.endAll(reason: lane.reason)
         lane.enlist()

@@ -70,8 +70,7 @@ enum OutcomeClassifier {
         if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
         var reason = "libcurl \(facts.code ?? -1)"
         if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
-        // Name the remedy: this is the first error of anyone with a sandbox.
-        if facts.code == CurlCode.peerNotVerified { reason += "; a private authority is named by tls.ca_file" }
+        if facts.code == CurlCode.peerNotVerified { reason += CertificateHint.text(for: facts.errorText) }
         return reason
     }
 
