@@ -20,7 +20,7 @@ final class ChaosRun {
     /// The workers that should be alive.
     private(set) var fleet: [(name: String, process: ChildProcess)] = []
     private var allWorkers: [ChildProcess] = []
-    private var deaths: [(name: String, at: Date)] = []
+    private var deaths: [(name: String, at: Date, survivors: [String])] = []
     private var pushed = 0
     var disturbances = 0
     var recoveries: [Double] = []
@@ -55,7 +55,7 @@ final class ChaosRun {
 
     func kill9(_ index: Int) async throws {
         let victim = removeWorker(index)
-        deaths.append((victim.name, Date()))
+        deaths.append((victim.name, Date(), fleet.map(\.name)))
         victim.process.signal(SIGKILL)
         _ = try await victim.process.wait()
         disturbances += 1
@@ -119,7 +119,11 @@ final class ChaosRun {
         }
     }
 
-    /// Records the time from each kill until a survivor's log declares the worker dead.
+    /// Seconds within which a death has to be declared.
+    static var detectionSeconds: Double { leaseSeconds + 2 }
+
+    /// Records the time from each kill until a survivor's log declares the worker dead. On a fast machine the next kills
+    /// may come before a survivor has watched for a whole lease. Such a death has no bound, and is not recorded.
     func measureDetections() async throws {
         for death in deaths {
             var detected: Date?
@@ -127,7 +131,11 @@ final class ChaosRun {
                 detected = declaredDead(death.name)
                 return detected != nil
             }
-            if let detected { recoveries.append(detected.timeIntervalSince(death.at)) }
+            let hasWatcher = death.survivors.contains { survivor in
+                guard let end = deaths.first(where: { $0.name == survivor })?.at else { return true }
+                return end.timeIntervalSince(death.at) > Self.detectionSeconds
+            }
+            if let detected, hasWatcher { recoveries.append(detected.timeIntervalSince(death.at)) }
         }
     }
 
