@@ -122,7 +122,8 @@ import Testing
                     extra: "http_engine: \(engine)"
                 )
                 let report = try await doctor(file)
-                #expect(report.findings("http_engine of demo").map(\.text) == [engine], "\(report)")
+                let named = report.findings("http_engine of demo").map { $0.text.prefix { $0 != " " } }
+                #expect(named == [engine[...]], "\(report)")
                 return report.findings("FCM of demo")
             }
             let (curl, nghttp2) = (try await findings("curl"), try await findings("nghttp2"))

@@ -9,7 +9,7 @@ extension Check {
             report.check = "http_engine of \(project.id)"
             switch project.httpEngine {
             case .curl: report.ok("curl")
-            case .nghttp2: report.ok("nghttp2, \(NGHTTP2Library.version)")
+            case .nghttp2: report.ok("nghttp2 \(NGHTTP2Library.version)")
             }
         }
     }

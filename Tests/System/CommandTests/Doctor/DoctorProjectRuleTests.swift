@@ -195,7 +195,7 @@ import Testing
         let environment = ["FANFARE_PROJECTS": "a,b", "FANFARE_PROJECTS_B_HTTP_ENGINE": "nghttp2"]
         #expect(
             try await examine(.engines, [], environment: environment) == [
-                "ok http_engine of a: curl", "ok http_engine of b: nghttp2, \(NGHTTP2Library.version)",
+                "ok http_engine of a: curl", "ok http_engine of b: nghttp2 \(NGHTTP2Library.version)",
             ]
         )
     }
