@@ -123,19 +123,21 @@ final class ChaosRun {
     static var detectionSeconds: Double { leaseSeconds + 2 }
 
     /// Records the time from each kill until a survivor's log declares the worker dead. On a fast machine the next kills
-    /// may come before a survivor has watched for a whole lease. Such a death has no bound, and is not recorded.
+    /// may come before a survivor has watched for a whole lease. Such a death has no bound, and is skipped: the worker that
+    /// declared it may have been killed before its log was written.
     func measureDetections() async throws {
         for death in deaths {
+            let hasWatcher = death.survivors.contains { survivor in
+                guard let end = deaths.first(where: { $0.name == survivor })?.at else { return true }
+                return end.timeIntervalSince(death.at) > Self.detectionSeconds
+            }
+            guard hasWatcher else { continue }
             var detected: Date?
             try await Wait.until("a survivor to declare \(death.name) dead", seconds: Self.leaseSeconds + 10) {
                 detected = declaredDead(death.name)
                 return detected != nil
             }
-            let hasWatcher = death.survivors.contains { survivor in
-                guard let end = deaths.first(where: { $0.name == survivor })?.at else { return true }
-                return end.timeIntervalSince(death.at) > Self.detectionSeconds
-            }
-            if let detected, hasWatcher { recoveries.append(detected.timeIntervalSince(death.at)) }
+            if let detected { recoveries.append(detected.timeIntervalSince(death.at)) }
         }
     }
 
