@@ -85,7 +85,8 @@ struct Exchange {
 
     /// The end of the request, with the class of its outcome by proof.
     ///
-    /// - Parameter isHandedOver: whether a byte of the request's HEADERS was handed to TLS.
+    /// - Parameter isHandedOver: whether a byte of the request's HEADERS was handed to TLS, or will be: frames that were
+    ///   written leave as long as the connection lives.
     func end(_ cause: Cause, isHandedOver: Bool) -> RequestEnd {
         if hasHeaders {
             return RequestEnd(

@@ -362,7 +362,7 @@ final class HTTP2Session {
 
     private func recordWhole(_ number: Int, _ stream: Int32) {
         exchanges[number].isWhole = true
-        // A server may answer before it has the whole body. It needs no more of it.
+        // A server may answer before it has the whole body. The rest is then not sent.
         let isOver = nghttp2_session_get_stream_local_close(session, stream) == 1
         detach(number, resettingWith: isOver ? nil : NGHTTP2_CANCEL)
         record(.closed(code: NGHTTP2_NO_ERROR.rawValue), of: number)
