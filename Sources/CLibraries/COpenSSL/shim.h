@@ -13,6 +13,11 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+// OPENSSL_INIT_NO_ATEXIT is a macro with a suffix that Swift does not import.
+static inline int copenssl_keep_until_exit(void) {
+    return OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 // SSL_CTX_set_min_proto_version is a macro over SSL_CTX_ctrl.
 static inline int copenssl_require_tls12(SSL_CTX *context) {
     return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
 internal import FanfareModel
+internal import OpenSSLKit
 
 /// The command line. One folder per command and one file per subcommand; Options, Output, Process and Redis are shared.
 @main
@@ -33,6 +34,7 @@ struct Fanfare: AsyncParsableCommand {
         // Read the arguments before their passwords are overwritten.
         let arguments = Array(CommandLine.arguments.dropFirst())
         ProcessProtection.activate()
+        OpenSSLLibrary.keepUntilExit()
         do {
             var command = try await parseCommand(arguments)
             if var command = command as? any AsyncParsableCommand {

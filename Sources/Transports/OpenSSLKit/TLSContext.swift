@@ -22,6 +22,7 @@ public final class TLSContext {
     let pointer: OpaquePointer
 
     public init(files: TLSFiles) throws(OpenSSLError) {
+        OpenSSLLibrary.keepUntilExit()
         ERR_clear_error()
         guard let context = SSL_CTX_new(TLS_client_method()) else { throw OpenSSLError.dequeue("create TLS context") }
         do throws(OpenSSLError) {

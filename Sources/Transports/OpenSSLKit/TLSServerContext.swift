@@ -14,6 +14,7 @@ public final class TLSServerContext: @unchecked Sendable {
     ///   - protocols: names for ALPN, most wanted first, of 1 to 255 bytes each; none to ignore what clients offer.
     public init(identity: ServerIdentity, protocols: [String] = []) throws(OpenSSLError) {
         precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "a protocol's name has 1 to 255 bytes")
+        OpenSSLLibrary.keepUntilExit()
         ERR_clear_error()
         let certificate = try Certificate(pem: identity.certificatePEM)
         let key = try PrivateKey(pem: identity.keyPEM)
