@@ -13,7 +13,7 @@ public actor Sandbox {
     private let options: SandboxOptions
     private let logger: Logger
     private var serverLogger: Logger
-    private var running: (services: ServiceGroup, task: Task<Void, any Error>, loops: MultiThreadedEventLoopGroup)?
+    private var running: (services: ServiceGroup, task: Task<Void, any Error>)?
 
     public init(options: SandboxOptions, logger: Logger) {
         self.options = options
@@ -40,15 +40,18 @@ public actor Sandbox {
         let (started, starting) = AsyncThrowingStream<(server: String, port: Int), any Error>.makeStream()
         let services = try makeServices(host, certificate, ports: ports, loops: loops) { starting.yield(($0, $1)) }
         let task = Task {
+            // The threads end before the task: the process may exit after it.
             do {
                 try await services.run()
+                try? await loops.shutdownGracefully()
                 starting.finish(throwing: SandboxError("stopped before it listened"))
             } catch {
+                try? await loops.shutdownGracefully()
                 starting.finish(throwing: error)
                 throw error
             }
         }
-        running = (services, task, loops)
+        running = (services, task)
         var listening: [String: Int] = [:]
         do {
             for try await (server, port) in started.prefix(3) { listening[server] = port }
@@ -79,7 +82,6 @@ public actor Sandbox {
         self.running = nil
         await running.services.triggerGracefulShutdown()
         _ = await running.task.result
-        try? await running.loops.shutdownGracefully()
     }
 
     /// - Parameter onListening: takes the name and the port of each server that listens.
