@@ -7,6 +7,8 @@ internal import COpenSSL
 /// an alert for the peer.
 public final class TLSSession {
     private let session: OpaquePointer
+    /// OpenSSL counts references to the context itself, but not to what its callbacks read.
+    private let context: AnyObject
     // Both belong to the session, which frees them.
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
@@ -17,7 +19,7 @@ public final class TLSSession {
     ///   - host: the name or address the peer's certificate must be for. A name is also sent as SNI.
     ///   - protocols: names offered by ALPN, most wanted first, of 1 to 255 bytes each; none to leave ALPN out.
     public convenience init(context: TLSContext, host: String, protocols: [String] = []) throws(OpenSSLError) {
-        try self.init(context.pointer)
+        try self.init(context.pointer, of: context)
         SSL_set_connect_state(session)
         let list = protocols.flatMap { name in [UInt8(name.utf8.count)] + Array(name.utf8) }
         guard list.isEmpty || SSL_set_alpn_protos(session, list, UInt32(list.count)) == 0 else {
@@ -35,18 +37,22 @@ public final class TLSSession {
 
     /// The server's side.
     public convenience init(context: TLSServerContext) throws(OpenSSLError) {
-        try self.init(context.pointer)
+        try self.init(context.pointer, of: context)
         SSL_set_accept_state(session)
     }
 
-    private init(_ context: OpaquePointer) throws(OpenSSLError) {
+    private init(_ pointer: OpaquePointer, of context: AnyObject) throws(OpenSSLError) {
         ERR_clear_error()
-        guard let session = SSL_new(context) else { throw OpenSSLError.dequeue("create TLS session") }
-        guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+        guard let session = SSL_new(pointer) else { throw OpenSSLError.dequeue("create TLS session") }
+        let (incoming, outgoing) = (BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()))
+        guard let incoming, let outgoing else {
+            BIO_free(incoming)
+            BIO_free(outgoing)
             SSL_free(session)
             throw OpenSSLError.dequeue("create TLS session")
         }
         SSL_set_bio(session, incoming, outgoing)
+        self.context = context
         self.session = session
         self.incoming = incoming
         self.outgoing = outgoing
