@@ -1,9 +1,9 @@
 import FCMSimulator
 import FanfareXML
 import FoundationEssentials
+import NIOConcurrencyHelpers
 import NIOCore
 import OpenSSLKit
-import Synchronization
 
 /// The simulator that all connections share, with a clock, a lock, timers, keys and randomness.
 final class SimulatorHost: Sendable {
@@ -17,13 +17,14 @@ final class SimulatorHost: Sendable {
         var wakeMs: Int64?
     }
 
-    private let state: Mutex<State>
+    // A lock that the thread sanitizer can see, which `Mutex` is not.
+    private let state: NIOLockedValueBox<State>
     /// The keys of the service accounts by their email.
     private let keys: [String: RS256Signer]
     private let timers: any EventLoop
 
     init(simulator: consuming Simulator, keys: [String: RS256Signer], timers: any EventLoop) {
-        state = Mutex(State(simulator: simulator))
+        state = NIOLockedValueBox(State(simulator: simulator))
         self.keys = keys
         self.timers = timers
     }
@@ -47,22 +48,22 @@ final class SimulatorHost: Sendable {
 
     /// - Returns: how many streams to allow; nil for the default.
     func connectionOpened() -> Int? {
-        state.withLock { $0.simulator.connectionOpened() }
+        state.withLockedValue { $0.simulator.connectionOpened() }
     }
 
     func connectionClosed() {
-        state.withLock { $0.simulator.connectionClosed() }
+        state.withLockedValue { $0.simulator.connectionClosed() }
     }
 
     func streamsOpened(_ count: Int) {
-        state.withLock { $0.simulator.streamsOpened(count) }
+        state.withLockedValue { $0.simulator.streamsOpened(count) }
     }
 
     // MARK: XMPP
 
     /// - Returns: the connection's number; nil if there are too many.
     func openXMPP(_ perform: @escaping Perform) -> UInt64? {
-        state.withLock { state in
+        state.withLockedValue { state in
             let id = state.simulator.openXMPP()
             if let id { state.connections[id] = perform }
             return id
@@ -80,14 +81,14 @@ final class SimulatorHost: Sendable {
     }
 
     func closedXMPP(_ id: UInt64) {
-        state.withLock { state in _ = state.connections.removeValue(forKey: id) }
+        state.withLockedValue { state in _ = state.connections.removeValue(forKey: id) }
         with { $0.closedXMPP(id, nowMs: $1) }
     }
 
     /// Calls the simulator, and hands out the XMPP actions that follow before another call can add to them.
     private func with<Result: Sendable>(_ work: (inout Simulator, Int64) -> Result) -> Result {
         let now = Self.unixMilliseconds()
-        return state.withLock { state in
+        return state.withLockedValue { state in
             let result = work(&state.simulator, now)
             Self.handOut(&state)
             if let due = state.simulator.xmppDueMs(nowMs: now), due < state.wakeMs ?? Int64.max {
@@ -112,7 +113,7 @@ final class SimulatorHost: Sendable {
         timers.scheduleTask(in: .milliseconds(delay)) { [weak self] in
             guard let self else { return }
             // A timer that an earlier one has made superfluous does no harm.
-            self.state.withLock { state in
+            self.state.withLockedValue { state in
                 if state.wakeMs == due { state.wakeMs = nil }
             }
             self.with { $0.tick(nowMs: $1) }

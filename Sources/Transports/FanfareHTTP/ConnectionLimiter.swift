@@ -1,6 +1,6 @@
+internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTPTypes
-internal import Synchronization
 
 /// Limits the connections of an HTTP server. A new connection above the limit closes the one that was idle for longest.
 ///
@@ -24,7 +24,7 @@ final class ConnectionLimiter: Sendable {
         var activities = 0
     }
 
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
     private let limit: Int
 
     /// - Parameter limit: maximum number of open connections.
@@ -34,7 +34,7 @@ final class ConnectionLimiter: Sendable {
     func handler() -> any RemovableChannelHandler { ConnectionLimiterHandler(self) }
 
     fileprivate func add(_ channel: any Channel) {
-        let evicted: (any Channel)? = state.withLock { state in
+        let evicted: (any Channel)? = state.withLockedValue { state in
             var evicted: (any Channel)?
             if state.members.count >= limit, let last = state.members.min(by: { $0.value.isEvictedBefore($1.value) }) {
                 state.members[last.key] = nil
@@ -48,12 +48,12 @@ final class ConnectionLimiter: Sendable {
     }
 
     fileprivate func remove(_ channel: any Channel) {
-        state.withLock { $0.members[ObjectIdentifier(channel)] = nil }
+        state.withLockedValue { $0.members[ObjectIdentifier(channel)] = nil }
     }
 
     /// - Parameter change: 1 for a complete request, -1 for the end of an answer, 0 for a part of an answer.
     fileprivate func recordActivity(_ channel: any Channel, _ change: Int) {
-        state.withLock { state in
+        state.withLockedValue { state in
             state.activities += 1
             state.members[ObjectIdentifier(channel)]?.requests += change
             state.members[ObjectIdentifier(channel)]?.lastActivity = state.activities

@@ -1,16 +1,16 @@
 internal import FanfareModel
 internal import Glibc
-internal import Synchronization
+internal import NIOConcurrencyHelpers
 
 /// The text of the `Date` header, made once a second. May be used from any thread.
 public final class HTTPDateText: Sendable {
-    private let cached = Mutex((second: -1, text: ""))
+    private let cached = NIOLockedValueBox((second: -1, text: ""))
 
     public init() {}
 
     public func now() -> String {
         let second = time(nil)
-        return cached.withLock { cached in
+        return cached.withLockedValue { cached in
             if cached.second != second {
                 cached = (second, HTTPDate.text(unixMs: Int64(second) * 1_000))
             }
