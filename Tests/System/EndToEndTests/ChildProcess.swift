@@ -1,12 +1,25 @@
+import EventLoop
 import Foundation
 import TestSupport
+import Testing
 
 /// A process of the product under test: its output, its signals and its exit status.
+///
+/// A process that ends by a signal that no test sent fails the test. So does one that ends by itself with another exit
+/// status than 0, unless the test calls ``wait(seconds:)``, which returns the status.
 final class ChildProcess: @unchecked Sendable {
+    private struct Expectation {
+        /// Signals that the test sent.
+        var signals: Set<Int32> = []
+        /// The test judges the exit status itself, or it was judged.
+        var isJudged = false
+    }
+
     // Unchecked: `Process` is not Sendable, but signals and waiting may come from any thread.
     private let process = Process()
     private let out: OutputFile
     private let err: OutputFile
+    private let expectation = Locked(Expectation())
 
     /// The `fanfare` executable: `FANFARE_BIN`, or the one built beside the tests.
     static let executable: URL = {
@@ -35,7 +48,10 @@ final class ChildProcess: @unchecked Sendable {
     var stdout: String { out.text }
     var stderr: String { err.text }
 
-    func signal(_ number: Int32) { kill(pid, number) }
+    func signal(_ number: Int32) {
+        expectation.withLock { _ = $0.signals.insert(number) }
+        kill(pid, number)
+    }
 
     /// Waits until the process ends. Kills it after the deadline and throws.
     ///
@@ -44,7 +60,31 @@ final class ChildProcess: @unchecked Sendable {
         try await Wait.until("process \(pid) to end", seconds: seconds, orElse: { self.signal(SIGKILL) }) {
             !self.process.isRunning
         }
+        judgeEnd(isStatusReturned: true)
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    /// Records an issue if the process has ended as no test may let it end. Does nothing while it runs.
+    ///
+    /// - Parameter isStatusReturned: the caller judges the exit status.
+    func judgeEnd(isStatusReturned: Bool = false) {
+        guard !process.isRunning else { return }
+        let (wasJudged, signals) = expectation.withLock { expectation in
+            defer { expectation.isJudged = true }
+            return (expectation.isJudged, expectation.signals)
+        }
+        guard !wasJudged else { return }
+        let status = process.terminationStatus
+        let isExpected: Bool
+        if process.terminationReason == .exit {
+            isExpected = isStatusReturned || status == 0
+        } else {
+            isExpected = signals.contains(status)
+        }
+        guard !isExpected else { return }
+        let end = process.terminationReason == .exit ? "exit status \(status)" : "signal \(status)"
+        let line = ([process.executableURL?.lastPathComponent ?? ""] + (process.arguments ?? [])).joined(separator: " ")
+        Issue.record("\(line) ended unexpectedly by \(end):\n\(stderr.suffix(20_000))")
     }
 
     /// Waits until standard output contains `text` and ends with a newline.
@@ -67,7 +107,10 @@ final class ChildProcess: @unchecked Sendable {
         }
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit {
+        judgeEnd()
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
 }
 
 struct WaitError: Error, CustomStringConvertible {

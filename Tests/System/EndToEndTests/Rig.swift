@@ -49,23 +49,43 @@ final class Rig {
 
     var state: URL { directory.appendingPathComponent("sandbox") }
 
-    /// Ends all processes and removes the files. ``withRig(projects:redis:_:)`` always calls it.
-    func close() {
-        for worker in workers where worker.isRunning { worker.signal(SIGKILL) }
-        sandbox?.signal(SIGTERM)
+    /// Ends all processes and removes the files. ``withRig(projects:redis:deployment:tls:_:)`` always calls it.
+    func close() async {
+        for worker in workers {
+            worker.judgeEnd()
+            if worker.isRunning { worker.signal(SIGKILL) }
+        }
         client.close()
+        await endSandbox()
         redis.stop()
         try? FileManager.default.removeItem(at: directory)
     }
 
     // MARK: Sandbox
 
+    /// Ends the sandbox, whose own end is under test, too: its threads use TLS until then.
+    private func endSandbox() async {
+        guard let sandbox else { return }
+        guard sandbox.isRunning else { return sandbox.judgeEnd() }
+        sandbox.signal(SIGTERM)
+        sandbox.signal(SIGCONT)
+        do {
+            let status = try await sandbox.wait(seconds: 120)
+            #expect(status == 0, "the sandbox's end: \(sandbox.stderr.suffix(20_000))")
+        } catch {
+            Issue.record("the sandbox does not end: \(sandbox.stderr.suffix(4_000))")
+        }
+    }
+
     @discardableResult
-    func startSandbox(_ options: [String] = []) async throws -> ChildProcess {
+    func startSandbox(
+        _ options: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws -> ChildProcess {
         let arguments =
             ["sandbox", "--port", "0", "--xmpp-port", "0", "--control-port", "0", "--state", state.path, "--json"]
             + projects.flatMap { ["--project", $0] } + options
-        var process = try ChildProcess(arguments)
+        var process = try ChildProcess(arguments, environment: environment)
         // Another test may bind a port between the sandbox's check and its bind.
         for attempt in 1...3 {
             do {
@@ -73,7 +93,7 @@ final class Rig {
                 break
             } catch {
                 guard attempt < 3, process.stderr.contains("is taken by another program") else { throw error }
-                process = try ChildProcess(arguments)
+                process = try ChildProcess(arguments, environment: environment)
             }
         }
         let ports = try JSONDecoder().decode(SandboxPorts.self, from: Data(process.stdout.utf8))
@@ -287,12 +307,20 @@ final class Rig {
 }
 
 /// Runs a test on a rig and closes the rig, also after an error.
-func withRig(
+func withRig<Result>(
     projects: [String] = ["demo"],
     redis: RedisServer? = nil,
-    _ body: (Rig) async throws -> Void
-) async throws {
-    let rig = try await Rig(projects: projects, redis: redis)
-    defer { rig.close() }
-    try await body(rig)
+    deployment: RedisDeployment? = nil,
+    tls: TLSOptions = TLSOptions(),
+    _ body: (Rig) async throws -> Result
+) async throws -> Result {
+    let rig = try await Rig(projects: projects, redis: redis, deployment: deployment, tls: tls)
+    do {
+        let result = try await body(rig)
+        await rig.close()
+        return result
+    } catch {
+        await rig.close()
+        throw error
+    }
 }

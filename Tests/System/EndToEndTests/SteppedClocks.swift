@@ -5,7 +5,7 @@ import TestSupport
 /// is unchanged.
 final class SteppedClocks {
     private let folder: TemporaryFolder
-    private let library: String
+    private let library: PreloadedLibrary
 
     /// Source of the library. It reads a step from the file `$CLOCK_STEPS/<pid>`, checked every 5 ms, and removes the
     /// file.
@@ -70,18 +70,12 @@ final class SteppedClocks {
 
     init() throws {
         folder = try TemporaryFolder()
-        library = folder.file("clock.so")
-        let arguments = ["-shared", "-fPIC", "-O2", "-x", "c", "-", "-o", library]
-        do {
-            try runProgram("/usr/bin/env", ["clang"] + arguments, input: Array(Self.source.utf8))
-        } catch {
-            try runProgram("/usr/bin/env", ["cc"] + arguments, input: Array(Self.source.utf8))
-        }
+        library = try PreloadedLibrary(source: Self.source)
     }
 
     /// The environment of a process whose clock can be set; it starts `ahead` seconds ahead of the machine's clock.
     func environment(ahead: Int = 0) -> [String: String] {
-        ["LD_PRELOAD": library, "CLOCK_STEPS": folder.path, "CLOCK_AHEAD": String(ahead)]
+        ["LD_PRELOAD": library.path, "CLOCK_STEPS": folder.path, "CLOCK_AHEAD": String(ahead)]
     }
 
     /// Sets a running process's clock `ahead` seconds ahead of the machine's and waits until the process applied it.

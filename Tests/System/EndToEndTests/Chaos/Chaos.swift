@@ -68,27 +68,27 @@ func chaos(
         isInside = false
     }
     do {
-        let rig = try await Rig(projects: ChaosRun.projects, redis: redis, deployment: deployment)
-        defer { rig.close() }
-        let started = ContinuousClock.now
-        try await rig.startChaosSandbox(delayMs: delayMs)
-        let configuration = try rig.configuration(
-            endpoint: try endpoint?(rig),
-            redisURL: redisURL,
-            durability: durability,
-            requestTimeoutMs: requestTimeoutMs,
-            worker: ChaosRun.settings(leaseMs: leaseMs)
-        )
-        let run = ChaosRun(
-            rig: rig,
-            load: load,
-            configuration: configuration,
-            environment: environment,
-            seed: ChaosScale.seed
-        )
-        try await run.play(name, rounds: rounds, workers: workers, disturb)
-        await leave()
-        return (run, try await run.audit(name, since: started, isEveryDuplicateFlagged: isEveryDuplicateFlagged))
+        return try await withRig(projects: ChaosRun.projects, redis: redis, deployment: deployment) { rig in
+            let started = ContinuousClock.now
+            try await rig.startChaosSandbox(delayMs: delayMs)
+            let configuration = try rig.configuration(
+                endpoint: try endpoint?(rig),
+                redisURL: redisURL,
+                durability: durability,
+                requestTimeoutMs: requestTimeoutMs,
+                worker: ChaosRun.settings(leaseMs: leaseMs)
+            )
+            let run = ChaosRun(
+                rig: rig,
+                load: load,
+                configuration: configuration,
+                environment: environment,
+                seed: ChaosScale.seed
+            )
+            try await run.play(name, rounds: rounds, workers: workers, disturb)
+            await leave()
+            return (run, try await run.audit(name, since: started, isEveryDuplicateFlagged: isEveryDuplicateFlagged))
+        }
     } catch {
         await leave()
         throw error
