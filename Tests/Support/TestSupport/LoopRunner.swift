@@ -2,11 +2,11 @@ public import EventLoop
 internal import Foundation
 
 /// Runs `build` on a new event loop and waits until the loop is stopped. Throws after `seconds`, so that a test that
-/// hangs fails.
+/// hangs fails; a busy machine has time enough.
 ///
 /// Objects that `build` creates stay on the loop's thread. `build` closes them and then calls `loop.stop()`. It returns
 /// values through a `Locked` value.
-public func runLoop(seconds: Int64 = 30, _ build: @escaping @Sendable (EventLoop) -> Void) throws {
+public func runLoop(seconds: Int64 = 300, _ build: @escaping @Sendable (EventLoop) -> Void) throws {
     let isOver = Locked(false)
     let thread = try LoopThread(name: "test-loop") { loop in
         // Weak, because the loop retains its timers.

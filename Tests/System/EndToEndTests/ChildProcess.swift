@@ -119,7 +119,11 @@ struct WaitError: Error, CustomStringConvertible {
 }
 
 /// Polls a condition until it holds or the deadline passes; the error names the condition.
+///
+/// A deadline is there to end a test that hangs, not to judge a time: it is four times what a busy machine needs.
 enum Wait {
+    private static let patience = 4.0
+
     static func until(
         _ what: @autoclosure () -> String,
         seconds: Double = 30,
@@ -127,7 +131,7 @@ enum Wait {
         orElse: () -> Void = {},
         _ condition: () async throws -> Bool
     ) async throws {
-        let deadline = ContinuousClock.now + .seconds(seconds)
+        let deadline = ContinuousClock.now + .seconds(patience * seconds)
         while try await !condition() {
             guard ContinuousClock.now < deadline else {
                 orElse()

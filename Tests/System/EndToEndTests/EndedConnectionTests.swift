@@ -7,7 +7,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
 /// Connections that end while requests are in flight. Compares each recipient's result with the requests that arrived;
 /// `ConnectionEndingTests` covers the transport's outcomes.
-@Suite(.timeLimit(.minutes(3))) struct EndedConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct EndedConnectionTests {
     /// Each delivery mode over each HTTP engine.
     private static let ways = ["at_least_once", "at_most_once"].flatMap { delivery in
         HTTPEngine.allCases.map { Way(delivery: delivery, engine: $0) }

@@ -6,7 +6,7 @@ import Testing
 private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 
 /// Workers over nghttp2: what they refuse, and how they share work with workers over libcurl.
-@Suite(.timeLimit(.minutes(3))) struct EngineTests {
+@Suite(.timeLimit(.minutes(10))) struct EngineTests {
     @Test func serverWithoutHTTP2IsReportedWithTheRemedy() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -111,29 +111,6 @@ import Testing
         }
     }
 
-    /// The blocking read of idle projects must not delay a busy project. Each entry fills one read and is rejected
-    /// quickly.
-    @Test func idleProjectsDoNotSlowABusyOne() async throws {
-        let count = 20
-        let tokens = "[\"not a token\"," + Self.manyTokens.dropFirst()
-        var seconds: [Double] = []
-        for projects in [["busy"], ["busy", "idle-a", "idle-b"]] {
-            try await withRig(projects: projects) { rig in
-                try await rig.startSandbox()
-                for job in 0..<count {
-                    try await rig.push(["id": "\(job)", "message": Self.message, "tokens": tokens])
-                }
-                let begin = ContinuousClock.now
-                try await rig.startWorker(try rig.configuration())
-                try await Wait.until("intake of all entries", seconds: 120) { try await rig.length("jobs") == 0 }
-                seconds.append((ContinuousClock.now - begin) / .seconds(1))
-            }
-        }
-        print("intake of \(count) entries: \(seconds[0]) s alone, \(seconds[1]) s beside idle projects")
-        // A wait of half a second per entry would add ten seconds.
-        #expect(seconds[1] < 2 * seconds[0] + 2)
-    }
-
     private func command(_ words: [String]) -> RedisCommand {
         words.dropFirst().reduce(into: RedisCommand(words[0])) { $0.append($1) }
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The sandbox ends with exit status 0 whatever its connections and threads do at that moment.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct SandboxEndTests {
     /// Delays the step in which OpenSSL's clean-up at `exit` has freed what belongs to each thread, and threads that end
     /// do not know it yet: OpenSSL then deletes the key under which each thread finds its part.

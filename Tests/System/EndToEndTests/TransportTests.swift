@@ -165,27 +165,6 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
-    /// A worker needs a permit from Redis to connect and has none at its start. The missing permit must not count as a
-    /// refusal, which causes a pause.
-    @Test func firstXMPPConnectionOpensWithoutAPause() async throws {
-        try await withRig { rig in
-            try await rig.startSandbox()
-            let configuration = try rig.configuration(transport: "xmpp", project: try rig.xmppSettings)
-            var took: [Duration] = []
-            // Three attempts allow for a busy machine; the pause is at least 2.5 seconds each time.
-            while took.count < 3, (took.min() ?? .seconds(9)) >= .seconds(2) {
-                let worker = try await rig.startWorker(configuration)
-                let start = ContinuousClock.now
-                try await Wait.until("a connection\n\(rig.logs)") { try await rig.xmppStats().open == 1 }
-                took.append(ContinuousClock.now - start)
-                worker.signal(SIGTERM)
-                _ = try await worker.wait(seconds: 30)
-                try await Wait.until("the end of the connection") { try await rig.xmppStats().open == 0 }
-            }
-            #expect((took.min() ?? .seconds(9)) < .seconds(2), "\(took)")
-        }
-    }
-
     /// A project that only receives makes no sends that could try its key again.
     @Test func refusedServerKeyIsRetriedWithoutSends() async throws {
         try await withRig { rig in
@@ -279,7 +258,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
 }
 
 extension Rig {
-    fileprivate struct XMPPStats: Decodable {
+    struct XMPPStats: Decodable {
         var open: Int
         var upstream_sent: Int
         var upstream_acked: Int
@@ -287,7 +266,7 @@ extension Rig {
     }
 
     /// The sandbox's statistics of its XMPP connections.
-    fileprivate func xmppStats() async throws -> XMPPStats {
+    func xmppStats() async throws -> XMPPStats {
         struct Report: Decodable { var xmpp: XMPPStats }
         return try JSONDecoder().decode(Report.self, from: try await control("GET", "/stats")).xmpp
     }

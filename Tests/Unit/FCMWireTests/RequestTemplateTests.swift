@@ -171,27 +171,4 @@ import Testing
             #expect(held == .string(transport == .legacy && kind == .topic ? "/topics/" + name : name), "\(body)")
         }
     }
-
-    @Test func aSendCostsNoJSONWork() throws {
-        let template = try RequestTemplate(
-            SourceMessage(
-                Array(#"{"notification":{"title":"t","body":"\#(String(repeating: "b", count: 3_000))"}}"#.utf8),
-                format: .legacy,
-                validateOnly: false,
-                delivery: .atLeastOnce,
-                jobID: "j"
-            ),
-            transport: .v1
-        )
-        let token = String(repeating: "x", count: 160)
-        var body: [UInt8] = []
-        let took = ContinuousClock().measure {
-            for _ in 0..<10_000 {
-                body.removeAll(keepingCapacity: true)
-                template.render(kind: .token, recipient: token, nowMs: 0, into: &body)
-            }
-        }
-        // Some 10 µs unoptimised; parsing or writing the message per send would take many times the bound.
-        #expect(took < .seconds(3))
-    }
 }

@@ -95,12 +95,10 @@ import Testing
     }
 
     /// A text chosen by a producer must not stop the dashboard: with a quadratic search this takes hours.
-    @Test(arguments: ["a", "a:", ":APA91b", "\"token\"", "\"token\":", "\"to\":\"", " "])
+    @Test(.timeLimit(.minutes(10)), arguments: ["a", "a:", ":APA91b", "\"token\"", "\"token\":", "\"to\":\"", " "])
     func longTextIsMaskedInOnePass(part: String) {
         let text = String(repeating: part, count: 1_000_000 / part.utf8.count)
-        let begin = ContinuousClock.now
-        _ = MaskedField.masked(text)
-        #expect(ContinuousClock.now - begin < .seconds(60))
+        #expect(MaskedField.masked(text).utf8.count >= 1)
     }
 
     @Test func fieldsAreShownToUsersWhoMayAct() async throws {

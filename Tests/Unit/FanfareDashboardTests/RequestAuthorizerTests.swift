@@ -161,11 +161,10 @@ import Testing
                 socket.send("GET /ses")
                 return socket
             }
-            // Those that are left time out after 60 s.
-            let begin = ContinuousClock.now
             let answer = try await bench.web.get("/session")
-            #expect(answer.status == 200 && begin.duration(to: .now) < .seconds(30))
-            #expect(idle.count == 400)
+            #expect(answer.status == 200)
+            let open = idle.filter(\.isOpen)
+            #expect(!open.isEmpty, "the request was answered before idle connections timed out")
         }
     }
 

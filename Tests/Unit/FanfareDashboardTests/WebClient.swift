@@ -97,6 +97,12 @@ final class WebSocketBytes: Sendable {
         _ = bytes.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
+    /// The server has neither answered nor closed the connection.
+    var isOpen: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0 && errno == EAGAIN
+    }
+
     /// nil at the end.
     func piece() async -> [UInt8]? {
         await withCheckedContinuation { continuation in

@@ -5,7 +5,7 @@ import HTTPLanes
 import Testing
 
 /// A connection whose packets vanish: nothing tells either end. Needs root and nftables.
-@Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: PacketFilter.isUsable))
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: PacketFilter.isUsable))
 struct BlackHoleTests {
     @Test(arguments: TestedEngine.tested) func blackHoledConnectionIsReplaced(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()

@@ -7,7 +7,7 @@ import Testing
 
 /// Every way in which a connection can end under requests that the peer has taken, on a connection that has answered
 /// before and on a new one. A body arrives once; only what the peer disowned arrives again.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ConnectionEndingTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let kind: String

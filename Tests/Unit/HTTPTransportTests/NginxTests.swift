@@ -7,7 +7,7 @@ import Testing
 /// A real server that ends its connections often.
 @Suite(
     .serialized,
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(10)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/nginx"))
 )
 struct NginxTests {

@@ -7,7 +7,7 @@ import Testing
 
 /// Rare and invalid frames around the answers of a peer that has received the requests. Each body arrives once. The lane
 /// goes on, on one more connection at most.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProtocolViolationTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let kind: String

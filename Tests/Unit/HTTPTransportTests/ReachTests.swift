@@ -6,7 +6,7 @@ import HTTPLanes
 import Testing
 
 /// Origins that are not there, not who they say they are, or not allowed: nothing leaves, and it is known at once.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ReachTests {
     @Test(arguments: TestedEngine.tested) func portWithoutListenerIsUnsent(engine: TestedEngine) throws {
         let harness = try PoolHarness(engine: engine)

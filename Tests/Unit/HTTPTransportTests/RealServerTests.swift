@@ -7,7 +7,7 @@ import Logging
 import Testing
 
 /// Servers that were not made for these tests, over other HTTP/2 libraries than nginx.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct RealServerTests {
     /// Padded frames, trailers, a stream limit of 50, and answers that repeat the request's body.
     @Test(.enabled(if: isInstalled("/usr/sbin/nghttpd")), arguments: TestedEngine.tested)

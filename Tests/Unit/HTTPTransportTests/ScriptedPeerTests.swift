@@ -6,7 +6,7 @@ import Testing
 
 /// What a server can do wrong, played by a peer that counts. The rows are those of the documentation's page on
 /// delivery guarantees; in every one a body arrives at most once unless the peer refused it.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ScriptedPeerTests {
     @Test(arguments: TestedEngine.tested) func answersAreComplete(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPLanes
 
 /// The server's stream limit, which libcurl does not report, and lanes that stop answering.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct StreamLimitTests {
     @Test(arguments: TestedEngine.tested) func singleStreamLimitIsDetectedAndKept(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(streams: 1)

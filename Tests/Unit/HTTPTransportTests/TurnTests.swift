@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPLanes
 
 /// What happens within one turn of the loop, and in which order.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TurnTests {
     /// On lanes that were full, every answer makes room for one request: waiting for the next turn it would wait for
     /// everything that this turn still has to do.

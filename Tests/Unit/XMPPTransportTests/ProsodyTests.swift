@@ -7,7 +7,7 @@ import XMPPTransport
 
 /// A real XMPP server, by its address: it knows no name that TLS could ask for. Our negotiation is the standard's, and
 /// so is its answer to a message that only FCM understands.
-@Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Prosody.isInstalled))
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Prosody.isInstalled))
 struct ProsodyTests {
     @Test func negotiationSucceedsAndAMessageReturnsAsAnError() throws {
         let prosody = try Prosody()

@@ -5,7 +5,7 @@ import Testing
 @testable import XMPPTransport
 
 /// What the peer sends of its own accord, and peers that mean no good.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct XMPPIncomingTests {
     @Test func upstreamMessageIsAcknowledgedOnlyByItsReply() throws {
         let peer = try XMPPPeer()

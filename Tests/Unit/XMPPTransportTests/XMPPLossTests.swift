@@ -8,7 +8,7 @@ import Testing
 
 /// Connections that end, drain, stall or never come to be: nothing is lost, nothing is said to be unsent that may have
 /// left, and the next connection goes on.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct XMPPLossTests {
     @Test(arguments: ["reset", "close"])
     func unansweredMessagesAreAmbiguousWhenThePeerEndsTheConnection(how: String) throws {

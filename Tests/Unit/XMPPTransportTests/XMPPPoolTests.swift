@@ -4,7 +4,7 @@ import Testing
 import XMPPTransport
 
 /// Against a scripted peer that plays FCM.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct XMPPPoolTests {
     @Test func messagesAreSentAndAcknowledged() throws {
         let peer = try XMPPPeer()

@@ -16,7 +16,7 @@ import Testing
     }
 
     /// The commands that `demo --stay` prints work as they are.
-    @Test(.timeLimit(.minutes(3))) func demoThatStaysTakesMoreJobs() async throws {
+    @Test(.timeLimit(.minutes(10))) func demoThatStaysTakesMoreJobs() async throws {
         let process = CommandRun.process(["demo", "--tokens", "2", "--stay"])
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -89,7 +89,7 @@ import Testing
         return false
     }
 
-    @Test(.timeLimit(.minutes(3))) func demoGivesEveryRecipientTheExpectedResult() async throws {
+    @Test(.timeLimit(.minutes(10))) func demoGivesEveryRecipientTheExpectedResult() async throws {
         let run = try await CommandRun(["demo", "--tokens", "1000"])
         #expect(run.status == 0, "\(run.out)\(run.err)")
         #expect(run.out.contains("Every recipient ended as it should."))
@@ -99,7 +99,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: String(folder.dropLast("/redis.sock".count))))
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [SIGINT, SIGTERM])
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
     func interruptedDemoRemovesItsFolder(signal: Int32) async throws {
         let (process, folder) = try await start(100_000)
         #expect(FileManager.default.fileExists(atPath: folder))
@@ -109,7 +109,7 @@ import Testing
         #expect(process.terminationStatus == 1)
     }
 
-    @Test(.timeLimit(.minutes(2))) func killedDemoRemovesItsFolder() async throws {
+    @Test(.timeLimit(.minutes(10))) func killedDemoRemovesItsFolder() async throws {
         let (process, folder) = try await start(100_000)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()

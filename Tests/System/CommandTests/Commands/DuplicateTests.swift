@@ -5,7 +5,7 @@ import Testing
 @testable import fanfare
 
 /// `fanfare send` of an id that was pushed before, and to a project that does not send.
-@Suite(.timeLimit(.minutes(2))) struct DuplicateTests {
+@Suite(.timeLimit(.minutes(10))) struct DuplicateTests {
     private let redis: RedisServer
     private let jobs = "fanfare:{demo}:jobs"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import fanfare
 
-@Suite(.timeLimit(.minutes(2))) struct InitTests {
+@Suite(.timeLimit(.minutes(10))) struct InitTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
