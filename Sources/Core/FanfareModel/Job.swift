@@ -1,5 +1,8 @@
 /// A producer's job, after every field has been checked.
 public struct Job: Equatable, Sendable {
+    /// What `not_before` and `expires_at` may be, Unix milliseconds: 1973 to 5138. Seconds and microseconds of the present are
+    /// outside.
+    public static let times: ClosedRange<Int64> = 100_000_000_000...99_999_999_999_999
     /// The priority of a job that sets none.
     public static let usualPriority = 5
 

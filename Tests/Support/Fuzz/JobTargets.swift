@@ -27,7 +27,7 @@ extension FuzzTarget {
     static let jobEntry = FuzzTarget(
         name: "entry",
         seeds: messages.map { "token=a:b\u{0}message=\($0)" } + [
-            "tokens=[\"a\",\"b\"]\u{0}message={}\u{0}id=x\u{0}priority=9\u{0}expires_at=1\u{0}delivery=replace",
+            "tokens=[\"a\",\"b\"]\u{0}message={}\u{0}id=x\u{0}priority=9\u{0}expires_at=1772352000000\u{0}delivery=replace",
             "condition='a' in topics && ('b' in topics || 'c' in topics)\u{0}message={}\u{0}results=all",
             "op=group.create\u{0}group_name=n\u{0}tokens=[\"a\"]", "audience=l:{demo}\u{0}message={}",
             "token=a\u{0}message={}\u{0}traceparent=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\u{0}tracestate=a=1",

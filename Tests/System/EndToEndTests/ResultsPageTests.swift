@@ -56,7 +56,7 @@ import Testing
             ["id": "fids", "message": hello, "fids": Rig.tokens(["fid1", "sbx-unregistered-fid"])],
             [
                 "id": "topic", "message": hello, "topic": "news", "audience_size": "5", "priority": "7",
-                "expires_at": "99999999999999", "not_before": "1",
+                "expires_at": "99999999999999", "not_before": "100000000000",
             ],
             ["id": "condition", "message": hello, "condition": "'a' in topics", "validate_only": "1"],
             [

@@ -83,7 +83,9 @@ import Testing
         #expect(ListenAddress("[::1]:9") == .tcp(host: "::1", port: 9))
         #expect(ListenAddress("LOCALHOST:0") == .tcp(host: "localhost", port: 0))
         #expect(ListenAddress("unix:///a") == .unix(path: "/a"))
-        for text in ["", ":9", "host", "host:", "host:x", "host:65536", "unix://", "unix:///", "unix://a", "a b:9"] {
+        for text in [
+            "", ":9", "host", "host:", "host:x", "host:+9", "host:65536", "unix://", "unix:///", "unix://a", "a b:9",
+        ] {
             #expect(ListenAddress(text) == nil, "\(text)")
         }
         #expect(ListenAddress("unix:///" + String(repeating: "a", count: 107)) == nil)

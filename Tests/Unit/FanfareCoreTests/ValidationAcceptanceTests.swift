@@ -159,8 +159,8 @@ import Testing
 
     @Test func everyFieldReachesTheJob() {
         let job = EntryBuilder.job([
-            "id": "news_2026:1.a-B", "topic": "t", "format": "legacy", "priority": "9", "not_before": "1",
-            "expires_at": "253402300799999", "validate_only": "1", "results": "none", "delivery": "at_most_once",
+            "id": "news_2026:1.a-B", "topic": "t", "format": "legacy", "priority": "9", "not_before": "0100000000000",
+            "expires_at": "99999999999999", "validate_only": "1", "results": "none", "delivery": "at_most_once",
             "traceparent": ValidationEntryTests.trace, "tracestate": "a=1, t@v=x y,,", "audience_size": "12",
             "op": "send",
         ])
@@ -174,8 +174,8 @@ import Testing
                     message: Array("{}".utf8),
                     format: .legacy,
                     priority: 9,
-                    notBefore: 1,
-                    expiresAt: 253_402_300_799_999,
+                    notBefore: 100_000_000_000,
+                    expiresAt: 99_999_999_999_999,
                     validateOnly: true,
                     results: ResultsPolicy.none,
                     delivery: .atMostOnce,

@@ -39,17 +39,40 @@ import Testing
         BadEntry(["priority": "99999999999999999999"], "priority: 99999999999999999999 is not 0 to 9"),
         BadEntry(
             ["not_before": "99999999999999999999999"],
-            "not_before: 99999999999999999999999 is not 0 to 253402300799999"
+            "not_before: 99999999999999999999999 is not 100000000000 to 99999999999999"
         ),
         BadEntry(
             ["expires_at": String(repeating: "9", count: 1_000)],
-            "expires_at: \(String(repeating: "9", count: 40))… is not 1 to 253402300799999"
+            "expires_at: \(String(repeating: "9", count: 40))… is not 100000000000 to 99999999999999"
         ),
         BadEntry(["not_before": ""], "not_before: \"\" is not a whole number"),
         BadEntry(["not_before": "soon"], "not_before: \"soon\" is not a whole number"),
-        BadEntry(["not_before": "253402300800000"], "not_before: 253402300800000 is not 0 to 253402300799999"),
-        BadEntry(["expires_at": "0"], "expires_at: 0 is not 1 to 253402300799999"),
-        BadEntry(["expires_at": "5", "not_before": "5"], "expires_at: 5 is not after not_before 5"),
+        BadEntry(["not_before": "0"], "not_before: 0 is not 100000000000 to 99999999999999"),
+        BadEntry(["expires_at": "0"], "expires_at: 0 is not 100000000000 to 99999999999999"),
+        BadEntry(
+            ["not_before": "1795839345"],
+            "not_before: 1795839345 is not 100000000000 to 99999999999999; seconds? multiply by 1000"
+        ),
+        BadEntry(
+            ["expires_at": "99999999999"],
+            "expires_at: 99999999999 is not 100000000000 to 99999999999999; seconds? multiply by 1000"
+        ),
+        BadEntry(
+            ["expires_at": "100000000000000"],
+            "expires_at: 100000000000000 is not 100000000000 to 99999999999999; microseconds? divide by 1000"
+        ),
+        BadEntry(
+            ["not_before": "1795839345816753"],
+            "not_before: 1795839345816753 is not 100000000000 to 99999999999999; microseconds? divide by 1000"
+        ),
+        BadEntry(
+            ["not_before": "1795839345816753000"],
+            "not_before: 1795839345816753000 is not 100000000000 to 99999999999999; nanoseconds? divide by 1000000"
+        ),
+        BadEntry(
+            ["expires_at": "100000000005", "not_before": "100000000005"],
+            "expires_at: 100000000005 is not after not_before 100000000005"
+        ),
         BadEntry(["validate_only": "true"], "validate_only: \"true\" is not a whole number"),
         BadEntry(["validate_only": "2"], "validate_only: 2 is not 0 to 1"),
         BadEntry(["results": "some"], "results: \"some\" is not one of all, failures, none"),

@@ -142,7 +142,8 @@ import Testing
 
     @Test func generalFieldsBelongToEveryOperation() {
         let job = EntryBuilder.job([
-            "op": "group.get", "group_name": "n", "id": "mine", "priority": "9", "not_before": "5", "expires_at": "9",
+            "op": "group.get", "group_name": "n", "id": "mine", "priority": "9", "not_before": "100000000000",
+            "expires_at": "99999999999999",
             "results": "failures", "traceparent": ValidationEntryTests.trace, "tracestate": "a=1",
         ])
         #expect(
@@ -156,8 +157,8 @@ import Testing
                     groupName: "n",
                     message: [],
                     priority: 9,
-                    notBefore: 5,
-                    expiresAt: 9,
+                    notBefore: 100_000_000_000,
+                    expiresAt: 99_999_999_999_999,
                     results: .failures,
                     traceparent: ValidationEntryTests.trace,
                     tracestate: "a=1"

@@ -15,7 +15,7 @@ public struct PushJob: Equatable, Sendable {
     public var id: String?
     /// 0 to 9, higher first; nil for 5.
     public var priority: Int?
-    /// Unix milliseconds before which nothing is sent.
+    /// Unix milliseconds before which nothing is sent. Workers reject seconds by name.
     public var notBefore: Int64?
     /// Unix milliseconds after which unsent recipients are given up.
     public var expiresAt: Int64?

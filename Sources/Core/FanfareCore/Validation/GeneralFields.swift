@@ -21,9 +21,8 @@ enum GeneralFields {
             message: []
         )
         job.priority = Int(try fields.number(.priority, in: 0...9) ?? Int64(Job.usualPriority))
-        job.notBefore = try fields.number(.notBefore, in: 0...latestTime) ?? 0
-        // Within a job 0 means that it never expires, so a producer may not give it.
-        job.expiresAt = try fields.number(.expiresAt, in: 1...latestTime) ?? 0
+        job.notBefore = try time(.notBefore, fields) ?? 0
+        job.expiresAt = try time(.expiresAt, fields) ?? 0
         try require(
             job.expiresAt == 0 || job.expiresAt > job.notBefore,
             EntryField.expiresAt.rawValue,
@@ -38,5 +37,24 @@ enum GeneralFields {
         job.traceparent = fields[.traceparent].map { String(decoding: $0, as: UTF8.self) }
         job.tracestate = fields[.tracestate].map { String(decoding: $0, as: UTF8.self) }
         return job
+    }
+
+    /// A time of the job; a time in another unit is refused with the remedy.
+    private static func time(_ field: EntryField, _ fields: EntryFields) throws(EntryFault) -> Int64? {
+        do throws(EntryFault) { return try fields.number(field, in: Job.times) } catch {
+            let digits = fields[field]?.filter(\.isASCIIDigit).drop { $0 == UInt8(ascii: "0") }.count ?? 0
+            guard digits == fields[field]?.count, let advice = unitAdvice(digits: digits) else { throw error }
+            throw EntryFault(error.path, "\(error.rule); \(advice)")
+        }
+    }
+
+    /// The unit of a time of our days that has so many digits, as a question with its remedy.
+    private static func unitAdvice(digits: Int) -> String? {
+        switch digits {
+        case 9...11: "seconds? multiply by 1000"
+        case 15...16: "microseconds? divide by 1000"
+        case 17...19: "nanoseconds? divide by 1000000"
+        default: nil
+        }
     }
 }

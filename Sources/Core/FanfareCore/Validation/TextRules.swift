@@ -26,7 +26,7 @@ enum TextRules {
             try require(DecimalText.parse(bytes) != nil, path(), "\(Excerpt.plain(text)), at most \(Int64.max)")
         case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path())
         case .timestamp:
-            guard TimestampRules.isTimestamp(bytes) else {
+            guard Timestamp.milliseconds(rfc3339: bytes) != nil else {
                 throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a time such as 2026-01-31T08:30:00Z")
             }
         case .arrayText: try checkArrayText(bytes, at: path())

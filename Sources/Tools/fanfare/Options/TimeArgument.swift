@@ -1,5 +1,4 @@
-internal import FoundationEssentials
-internal import Glibc
+internal import FanfareModel
 
 /// A point in time as an argument: `2026-03-01T08:00:00Z`, Unix milliseconds, or `+5m`.
 enum TimeArgument: Equatable {
@@ -11,13 +10,12 @@ enum TimeArgument: Equatable {
         if text.hasPrefix("+") {
             guard let delay = Self.delay(text.dropFirst()) else { return nil }
             self = .after(milliseconds: delay)
-        } else if let number = Int64(text) {
-            // Fewer than 12 digits would be a time before 1974: seconds, given by mistake.
-            guard (100_000_000_000...99_999_999_999_999).contains(number) else { return nil }
+        } else if let number = DecimalText.parse(text.utf8) {
+            guard Job.times.contains(number) else { return nil }
             self = .at(milliseconds: number)
         } else {
-            guard let date = Self.date(text) else { return nil }
-            self = .at(milliseconds: Int64((date.timeIntervalSince1970 * 1_000).rounded()))
+            guard let time = Self.date(text), Job.times.contains(time) else { return nil }
+            self = .at(milliseconds: time)
         }
     }
 
@@ -34,19 +32,21 @@ enum TimeArgument: Equatable {
 
     private static func delay(_ text: Substring) -> Int64? {
         let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
-        guard let last = text.last, let unit = units[last], let number = Int64(text.dropLast()), number >= 0,
-            number <= 36_500 * 86_400_000 / unit, text.first != "+"
+        guard let last = text.last, let unit = units[last], let number = DecimalText.parse(text.utf8.dropLast()),
+            number <= 36_500 * 86_400_000 / unit
         else { return nil }
         return number * unit
     }
 
-    private static func date(_ text: String) -> Date? {
-        for fraction in [false, true] {
-            let style = Date.ISO8601FormatStyle(includingFractionalSeconds: fraction)
-            if let date = try? style.parse(text), (0...99_999_999_999).contains(date.timeIntervalSince1970) {
-                return date
-            }
+    /// RFC 3339, and the offset of `date +%z`, which has no colon.
+    private static func date(_ text: String) -> Int64? {
+        var bytes = Array(text.utf8)
+        let sign = bytes.count - 5
+        if sign > 0, bytes[sign] == UInt8(ascii: "+") || bytes[sign] == UInt8(ascii: "-"),
+            bytes[(sign + 1)...].allSatisfy(\.isASCIIDigit)
+        {
+            bytes.insert(UInt8(ascii: ":"), at: sign + 3)
         }
-        return nil
+        return Timestamp.milliseconds(rfc3339: bytes)
     }
 }

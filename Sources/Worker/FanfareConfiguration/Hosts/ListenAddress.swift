@@ -15,10 +15,10 @@ public enum ListenAddress: Equatable, Sendable, CustomStringConvertible {
             self = .unix(path: String(path))
             return
         }
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+        guard let colon = text.lastIndex(of: ":"), let port = DecimalText.parse(text[text.index(after: colon)...].utf8),
             (0...65_535).contains(port), let host = HostPolicy.host(authority: String(text[..<colon]))
         else { return nil }
-        self = .tcp(host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: port)
+        self = .tcp(host: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: Int(port))
     }
 
     /// Whether only this machine can reach it.

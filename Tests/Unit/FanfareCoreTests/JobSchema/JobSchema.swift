@@ -73,8 +73,8 @@ enum JobSchema {
         case .audienceSize: return SchemaText.number(upTo: 1_000_000_000_000)
         case .id: return SchemaText.alphabet(SchemaText.tokenAlphabet, 1...RecipientRules.idLength)
         case .priority: return SchemaText.number(upTo: 9)
-        case .notBefore: return SchemaText.number(upTo: GeneralFields.latestTime)
-        case .expiresAt: return SchemaText.positiveNumber(upTo: GeneralFields.latestTime)
+        // 12 to 14 digits: `Job.times`.
+        case .notBefore, .expiresAt: return ["type": "string", "pattern": "^0*[1-9][0-9]{11,13}$"]
         case .validateOnly: return SchemaText.number(upTo: 1)
         case .results: return ["enum": ResultsPolicy.allCases.map(\.rawValue).filter { !$0.isEmpty }]
         case .delivery: return ["enum": DeliveryMode.allCases.map(\.rawValue)]

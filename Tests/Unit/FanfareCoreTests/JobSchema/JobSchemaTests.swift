@@ -64,8 +64,8 @@ import Testing
             EntryBuilder.fields(["fids": #"["c","d"]"#, "delivery": "at_most_once", "results": "none"]),
             EntryBuilder.fields(["topic": "ne~ws%20", "audience_size": "1000000000000", "validate_only": "1"]),
             EntryBuilder.fields(["condition": "'a' in topics || 'b' in topics", "audience_size": "0"]),
-            EntryBuilder.fields(["audience": "users:{demo}:ü", "priority": "09", "not_before": "0"]),
-            EntryBuilder.fields(["group": "APA91bG", "expires_at": "253402300799999", "delivery": "replace"]),
+            EntryBuilder.fields(["audience": "users:{demo}:ü", "priority": "09", "not_before": "100000000000"]),
+            EntryBuilder.fields(["group": "APA91bG", "expires_at": "99999999999999", "delivery": "replace"]),
             EntryBuilder.fields(["traceparent": ValidationEntryTests.trace, "tracestate": "a=1, t@v=x y,,"]),
             EntryBuilder.fields(["traceparent": "01" + ValidationEntryTests.trace.dropFirst(2) + "-more"]),
         ]
