@@ -64,6 +64,12 @@ struct CSVRecord {
     /// Whether a cell has no text.
     func isEmpty(_ cell: Int) -> Bool { cells[cell].text.isEmpty }
 
+    /// Whether a cell has nothing, or white space only.
+    func isBlank(_ cell: Int) -> Bool { source[cells[cell].text].allSatisfy { $0 <= 0x20 } }
+
+    /// Whether no cell has text, as in the rows that spreadsheets write below the last one with text.
+    var isBlank: Bool { fault == nil && cells.indices.allSatisfy(isBlank) }
+
     /// The text of a cell without its quotes; nil for a cell that is not UTF-8.
     func text(_ cell: Int) -> String? {
         let (range, hasDoubledQuotes) = (cells[cell].text, cells[cell].hasDoubledQuotes)

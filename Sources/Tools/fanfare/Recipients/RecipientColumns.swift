@@ -10,6 +10,9 @@ struct RecipientColumns {
     private let variant: Int?
     /// The columns of values by their names, with the JSON text before each value.
     private let values: [(column: Int, name: String, start: [UInt8])]
+    /// The columns without a name, which must have no text.
+    private let nameless: [Int]
+    /// The columns of the header up to the last one with a name; a row has as many cells, or more without text.
     private let count: Int
     /// `{"token":` or `{"fid":`.
     private let start: [UInt8]
@@ -22,7 +25,8 @@ struct RecipientColumns {
         var (recipient, kind, variant): (Int?, RecipientKind, Int?) = (nil, .token, nil)
         var values: [(column: Int, name: String, start: [UInt8])] = []
         var names: Set<String> = []
-        for column in 0..<header.count {
+        let named = (0..<header.count).filter { !header.isBlank($0) }
+        for column in named {
             let name = try Self.name(column, header)
             let offset = header.offset(of: column)
             guard names.insert(name).inserted else {
@@ -51,7 +55,9 @@ struct RecipientColumns {
                 rule: "no column token or fid; the header names the columns, separated by commas"
             )
         }
-        (self.recipient, self.variant, self.values, count) = (recipient, variant, values, header.count)
+        (self.recipient, self.variant, self.values) = (recipient, variant, values)
+        count = (named.last ?? 0) + 1
+        nameless = (0..<count).filter { header.isBlank($0) }
         start = Array("{\"\(kind.rawValue)\":".utf8)
     }
 
@@ -64,10 +70,9 @@ struct RecipientColumns {
 
     private static func check(_ name: String, _ others: Int, at offset: Int) throws(CSVRecord.Fault) {
         guard PlaceholderName(Array(name.utf8)) != nil else {
-            let given = name.isEmpty ? "a column without a name" : "the column \"\(Excerpt.plain(name))\""
             let hasOtherSeparator = name.contains(";") || name.contains("\t")
             let remedy = hasOtherSeparator ? "separate columns by commas" : advice
-            throw CSVRecord.Fault(offset: offset, rule: "\(given); \(remedy)")
+            throw CSVRecord.Fault(offset: offset, rule: "the column \"\(Excerpt.plain(name))\"; \(remedy)")
         }
         guard others < RecipientElement.maximumNames else {
             throw CSVRecord.Fault(
@@ -80,11 +85,18 @@ struct RecipientColumns {
     /// The recipient of a record as JSON.
     func element(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
         if let fault = record.fault { throw fault }
-        guard record.count == count else {
+        let excess = count < record.count ? (count..<record.count).first { !record.isBlank($0) } : nil
+        guard record.count >= count, excess == nil else {
             let cells = "\(record.count) \(record.count == 1 ? "cell" : "cells")"
             throw CSVRecord.Fault(
-                offset: record.count > count ? record.offset(of: count) : 0,
+                offset: excess.map { record.offset(of: $0) } ?? 0,
                 rule: "\(cells), the header has \(count); put a cell with a comma in quotes"
+            )
+        }
+        if let column = nameless.first(where: { !record.isBlank($0) }) {
+            throw CSVRecord.Fault(
+                offset: record.offset(of: column),
+                rule: "text in a column without a name; name it in the header: \(Self.advice)"
             )
         }
         var json = start

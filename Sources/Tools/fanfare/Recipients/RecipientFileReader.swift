@@ -54,7 +54,9 @@ struct RecipientFileReader: ~Copyable {
         case UInt8(ascii: "["):
             throw Outcome.usage.because("\(name):\(lines.number): a JSON array; write one recipient per line")
         default:
-            let header = try Self.record(line, &lines)
+            guard let header = try Self.header(line, &lines) else {
+                throw Outcome.usage.because("\(source): no recipients; give NDJSON, or CSV with a header")
+            }
             do throws(CSVRecord.Fault) { form = .csv(try RecipientColumns(header: header)) } catch {
                 let place = InputText(name: name, bytes: header.source, firstLine: header.firstLine)
                     .place(of: error.offset)
@@ -69,8 +71,8 @@ struct RecipientFileReader: ~Copyable {
     mutating func rewind() throws {
         try lines.rewind()
         (first, isBroken) = (nil, false)
-        guard case .csv = form, let header = try Self.nextLine(&lines) else { return }
-        _ = try Self.record(header, &lines)
+        guard case .csv = form, let line = try Self.nextLine(&lines) else { return }
+        _ = try Self.header(line, &lines)
     }
 
     /// The next recipient as JSON; nil at the end, and once too many rows break a rule. Leaves out rows that break a rule,
@@ -81,7 +83,9 @@ struct RecipientFileReader: ~Copyable {
             let element: [UInt8]?
             switch form {
             case .ndjson: element = checked(line)
-            case .csv(let columns): element = checked(try Self.record(line, &lines), columns)
+            case .csv(let columns):
+                let record = try Self.record(line, &lines)
+                element = record.isBlank ? nil : checked(record, columns)
             }
             if let element { return element }
         }
@@ -100,6 +104,22 @@ struct RecipientFileReader: ~Copyable {
             if line.contains(where: { $0 > 0x20 }) { return line }
         }
         return nil
+    }
+
+    /// The first record with text, without Excel's line `sep=,`; nil if there is none.
+    private static func header(_ line: ArraySlice<UInt8>, _ lines: inout FileLines) throws -> CSVRecord? {
+        var line = line
+        let start = String(decoding: LineReader.trimmed(line) ?? [], as: UTF8.self).lowercased()
+        if start == "sep=," || start == "\"sep=,\"" {
+            guard let next = try nextLine(&lines) else { return nil }
+            line = next
+        }
+        var record = try record(line, &lines)
+        while record.isBlank {
+            guard let next = try nextLine(&lines) else { return nil }
+            record = try Self.record(next, &lines)
+        }
+        return record
     }
 
     /// The record that begins with this line.

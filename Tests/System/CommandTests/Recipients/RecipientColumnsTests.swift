@@ -17,6 +17,9 @@ import Testing
         ("token,a,b", "T,,1", #"{"token":"T","vars":{"b":"1"}}"#),
         ("token,a", "T,\"x \"\"y\"\" \\ \t\"", #"{"token":"T","vars":{"a":"x \"y\" \\ \t"}}"#),
         ("\"token\",_a1", "T,é", #"{"token":"T","vars":{"_a1":"é"}}"#),
+        ("token,a,,", "T,x,,", #"{"token":"T","vars":{"a":"x"}}"#),
+        ("token,a,,", "T,x", #"{"token":"T","vars":{"a":"x"}}"#), ("token", "T,, ,\"\"", #"{"token":"T"}"#),
+        ("token, ,a", "T,\"\",x", #"{"token":"T","vars":{"a":"x"}}"#),
     ])
     func rowBecomesARecipient(header: String, row: String, json: String) throws {
         #expect(try element(header, row) == json)
@@ -28,7 +31,7 @@ import Testing
         ("token,name,name", 11, "the column name is there twice"), ("token,fid", 6, "token and fid"),
         ("token,a,token", 8, "the column token is there twice"), ("token,variant,variant", 14, "the column variant"),
         ("token,first name", 6, "the column \"first name\""), ("token,1st", 6, "the column \"1st\""),
-        ("token,", 6, "a column without a name"), ("token, name", 6, "the column \" name\""),
+        (",", 0, "no column token or fid"), ("token, name", 6, "the column \" name\""),
         ("token,\"a", 0, ""), ("token,a\"b", 7, "a quote within a cell"),
     ])
     func headerMistakesAreRefusedAtTheirByte(header: String, offset: Int, rule: String) throws {
@@ -55,6 +58,16 @@ import Testing
     ])
     func rowOfOtherCellsIsRefused(row: String, offset: Int, rule: String) throws {
         let fault = try #require(throws: CSVRecord.Fault.self) { _ = try element("token,a", row) }
+        #expect(fault.offset == offset && fault.rule.hasPrefix(rule), "\(fault)")
+    }
+
+    @Test(arguments: [
+        ("token,a,", "T,x,y", 4, "3 cells, the header has 2"),
+        ("token,,a", "T,y,x", 2, "text in a column without a name"),
+        ("token", "T,,y", 3, "3 cells, the header has 1"),
+    ])
+    func textOutsideNamedColumnsIsRefused(header: String, row: String, offset: Int, rule: String) throws {
+        let fault = try #require(throws: CSVRecord.Fault.self) { _ = try element(header, row) }
         #expect(fault.offset == offset && fault.rule.hasPrefix(rule), "\(fault)")
     }
 }

@@ -56,6 +56,27 @@ import Testing
         #expect(entry.contains("variants") && !entry.contains("audience_format"))
     }
 
+    /// Spreadsheets write rows and columns of empty cells, and name the separator in the first line.
+    @Test(arguments: ["sep=,\r\n", "\u{FEFF}\"SEP=,\"\r\n,,,,\r\n", ""])
+    func cellsWithoutTextAroundTheTableAreIgnored(start: String) async throws {
+        let text = start + "token,name,item,,\r\n,,,,\r\nT1,Ana,x,,\r\nT2,Bob,\r\n, ,\"\",,\r\n,,\r\n"
+        let run = try await send(["--recipients-file", "-", "--message", "m.json"], input: text)
+        #expect(run.status == 0, "\(run.err)")
+        let expected = #"[{"token":"T1","vars":{"name":"Ana","item":"x"}},{"token":"T2","vars":{"name":"Bob"}}]"#
+        #expect(try entry().prefix(2) == ["recipients", expected])
+    }
+
+    /// The header of a long file is read twice.
+    @Test func longSpreadsheetIsPushedAsAList() async throws {
+        let rows = (0...100_000).map { "T\($0),a\r\n" }.joined()
+        _ = try folder.write("r.csv", "sep=,\r\n,\r\ntoken,name\r\n" + rows + ",\r\n")
+        let run = try await send(["--recipients-file", "r.csv", "--message", "m.json"])
+        #expect(run.status == 0 && run.err.contains("100001 recipients"), "\(run.err)")
+        let entry = try entry()
+        #expect(entry.first == "audience", "\(entry)")
+        #expect(try redis.cli("LINDEX", entry[1], "0").hasPrefix(#"{"token":"T0","vars":{"name":"a"}}"#))
+    }
+
     @Test func linesOfNDJSONArePushedAsTheyAre() async throws {
         let text = "\n  {\"token\":\"T1\", \"vars\":{\"name\":1}}\r\n\n{\"fid\":\"F\",\"vars\":{\"name\":\"é\"}}"
         let run = try await send(["--recipients-file", "-", "--message", "m.json"], input: text)
@@ -104,6 +125,9 @@ import Testing
         ("token,é,a b\n", "fanfare: standard input:1:7: the column \"é\""),
         ("token,\"x\ny\",name,name", "fanfare: standard input:1:7: the column \"x\\u{a}y\""),
         ("name,item\na,b\n", "fanfare: standard input:1:1: no column token or fid"),
+        ("sep=,\n", "fanfare: standard input: no recipients"), (",,\n,\n", "fanfare: standard input: no recipients"),
+        ("sep=;\ntoken;name\n", "fanfare: standard input:1:1: the column \"sep=;\"; separate columns by commas"),
+        ("sep=,\ntoken,,name\nT,x,a\n", "standard input:3:3: text in a column without a name"),
         ("[{\"token\":\"T\"}]", "fanfare: standard input:1: a JSON array; write one recipient per line"),
         ("token,name\nT,\"a\nU,b\n", "standard input:2:3: the quote has no end before the file ends"),
         ("token,name\nT\nU,a\n", "standard input:2:1: 1 cell, the header has 2"),
