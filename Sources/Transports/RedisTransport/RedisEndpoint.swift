@@ -49,7 +49,9 @@ public struct RedisEndpoint: Equatable, Sendable, Redacted {
         }
         let scheme = url[..<colon].lowercased()
         var rest = url[url.index(colon, offsetBy: 3)...]
-        guard !rest.contains("#") else { throw RedisURLError(reason: "a fragment is not allowed") }
+        guard !rest.contains("#") else {
+            throw RedisURLError(reason: "a fragment is not allowed; percent-encode # as %23")
+        }
         let query = Self.cut(&rest, at: "?") ?? ""
         // The last @ before the path: passwords that were not encoded may hold one.
         if scheme == "unix" {

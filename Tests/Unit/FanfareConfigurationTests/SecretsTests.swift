@@ -45,6 +45,38 @@ import Testing
         #expect(!dumped.contains("AAAA:key"))
     }
 
+    /// Some editors of Windows write a byte order mark at the start of every text file.
+    @Test func byteOrderMarkIsNoPartOfAnyTextFile() throws {
+        let yaml = """
+            projects:
+              a: { credentials: a.json, endpoint: "https://localhost" }
+              b: { transport: legacy, server_key_file: b.key }
+            redis: { password_file: redis }
+            admin: { listen: "127.0.0.1:0", token_file: token }
+            telemetry: { otlp: "http://127.0.0.1:4318", headers_file: headers }
+
+            """
+        let files = [
+            "fanfare.yaml": yaml, "a.json": Self.account, "b.key": "AAAA:key\r\n", "redis": "p ü\r\n",
+            "token": "a-token-of-some-length\n", "headers": "Key: 1\r\n",
+        ]
+        let marked = try load(yaml, files.mapValues { "\u{FEFF}" + $0 })
+        #expect(marked.credentials == ["a": try Credential.parse(Array(Self.account.utf8))])
+        #expect(marked.serverKeys == ["b": "AAAA:key"] && marked.redis.servers?.value == "p ü")
+        #expect(marked.adminToken?.value == "a-token-of-some-length" && marked.telemetryHeaders == ["Key: 1"])
+    }
+
+    /// TLS libraries read these files themselves.
+    @Test(arguments: ["tls: { ca_file: pem }", "redis: { url: \"rediss://h\", cert_file: pem, key_file: key }"])
+    func byteOrderMarkBeforePEMIsRefused(setting: String) throws {
+        let yaml = "projects: { a: { credentials: a.json, endpoint: \"https://localhost\" } }\n\(setting)\n"
+        let files = [
+            "a.json": Self.account, "pem": "\u{FEFF}-----BEGIN CERTIFICATE-----\n", "key": "-----BEGIN KEY-----\n",
+        ]
+        let error = try #require(throws: ConfigurationError.self) { try load(yaml, files) }
+        #expect(error.problems.count == 1 && error.problems[0].contains("begins with a byte order mark"), "\(error)")
+    }
+
     private static let telemetry = """
         projects: { a: { credentials: a.json, endpoint: "https://localhost" } }
         telemetry: { otlp: "http://127.0.0.1:4318", headers_file: headers }

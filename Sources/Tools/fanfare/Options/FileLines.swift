@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import Glibc
 
 /// Reads lines of a file or of standard input. Holds one line at a time, whatever the file is.
@@ -54,7 +55,7 @@ struct FileLines: ~Copyable {
     mutating func next() throws -> ArraySlice<UInt8>? {
         guard let line = try nextLine() else { return nil }
         number += 1
-        return number == 1 && line.starts(with: [0xEF, 0xBB, 0xBF]) ? line.dropFirst(3) : line
+        return number == 1 ? ByteOrderMark.removed(from: line) : line
     }
 
     private mutating func nextLine() throws -> ArraySlice<UInt8>? {

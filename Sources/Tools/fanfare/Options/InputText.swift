@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareJSON
+internal import FanfareModel
 internal import Glibc
 
 /// A text that the user gave as a file or on standard input.
@@ -24,8 +25,8 @@ struct InputText {
             let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             if count == 0 {
-                if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-                return InputText(name: path == "-" ? "standard input" : path, bytes: bytes)
+                let text = Array(ByteOrderMark.removed(from: bytes))
+                return InputText(name: path == "-" ? "standard input" : path, bytes: text)
             }
             guard count > 0 else { break }
             bytes.append(contentsOf: chunk[..<count])

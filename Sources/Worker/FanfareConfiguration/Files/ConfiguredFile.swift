@@ -85,7 +85,17 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
 
 /// The content of a file, and whether others may read it.
 public struct FileContent: Sendable {
+    /// Without the byte order mark.
     public var bytes: [UInt8]
+    /// Whether the file begins with a byte order mark.
+    var hasByteOrderMark: Bool
     /// True when every user of this machine may read it.
     public var isReadableByOthers: Bool
+
+    /// - Parameter file: all bytes of the file.
+    init(file: [UInt8], isReadableByOthers: Bool) {
+        bytes = Array(ByteOrderMark.removed(from: file))
+        hasByteOrderMark = bytes.count < file.count
+        self.isReadableByOthers = isReadableByOthers
+    }
 }

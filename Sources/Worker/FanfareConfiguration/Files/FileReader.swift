@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import Glibc
 
 /// Reads small files whole.
@@ -16,6 +17,8 @@ public enum FileReader {
         }
     }
 
+    /// Reads a file, without a byte order mark at its start.
+    ///
     /// - Parameter limit: a larger file is refused.
     public static func read(_ path: String, limit: Int, allowsPipe: Bool = false) throws(Failure) -> FileContent {
         // Check before opening: opening alone unblocks the writer of a pipe, and has effects on some devices.
@@ -27,7 +30,7 @@ public enum FileReader {
         let status = try check(allowsPipe) { fstat(descriptor, &$0) }
         let bytes = try readAll(descriptor, limit: limit)
         let isRegular = status.st_mode & S_IFMT == S_IFREG
-        return FileContent(bytes: bytes, isReadableByOthers: isRegular && status.st_mode & S_IROTH != 0)
+        return FileContent(file: bytes, isReadableByOthers: isRegular && status.st_mode & S_IROTH != 0)
     }
 
     @discardableResult

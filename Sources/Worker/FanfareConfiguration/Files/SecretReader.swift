@@ -177,13 +177,13 @@ struct SecretReader {
 
     private mutating func checkCertificates() {
         for file in [configuration.caFile, configuration.redis.certificateFile].compactMap({ $0 }) {
-            let bytes = read(file, limit: Self.maximumCertificateBytes, isSecret: false)
+            let bytes = read(file, limit: Self.maximumCertificateBytes, isSecret: false, isPEM: true)
             guard let bytes, !String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
                 continue
             }
             problems.append("\(file): the file holds no certificate; give one in PEM, with its BEGIN and END lines")
         }
-        if let file = configuration.redis.keyFile { _ = read(file, limit: Self.maximumKeyBytes) }
+        if let file = configuration.redis.keyFile { _ = read(file, limit: Self.maximumKeyBytes, isPEM: true) }
     }
 
     // MARK: Files
@@ -198,7 +198,13 @@ struct SecretReader {
 
     private static func isWord(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
-    private mutating func read(_ file: ConfiguredFile, limit: Int, isSecret: Bool = true) -> [UInt8]? {
+    /// - Parameter isPEM: the TLS libraries read the file, too, and skip a first block after a byte order mark.
+    private mutating func read(
+        _ file: ConfiguredFile,
+        limit: Int,
+        isSecret: Bool = true,
+        isPEM: Bool = false
+    ) -> [UInt8]? {
         do throws(ConfigurationError) {
             let content = try file.read(limit: limit)
             if isSecret, content.isReadableByOthers { concerns.append(file.tooOpen) }
@@ -216,3 +222,8 @@ struct SecretReader {
         }
     }
 }
+            if isPEM, content.hasByteOrderMark, content.bytes.starts(with: "-----BEGIN".utf8) {
+                throw file.problem(
+                    "begins with a byte order mark, which PEM may not have; save it as UTF-8 without one"
+                )
+            }
