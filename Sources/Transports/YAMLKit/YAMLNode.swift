@@ -15,6 +15,11 @@ public enum YAMLNode: Equatable, Sendable {
     public struct Member: Equatable, Sendable {
         public var key: YAMLNode
         public var value: YAMLNode
+
+        /// Whether the key is the merge key of YAML 1.1. In quotes it is a text.
+        var isMerge: Bool {
+            if case .scalar(let scalar) = key { scalar.isPlain && scalar.text == "<<" } else { false }
+        }
     }
 
     public var line: Int {

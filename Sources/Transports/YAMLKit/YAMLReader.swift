@@ -1,6 +1,7 @@
 internal import CYAML
 
-/// Reads one YAML document with libyaml. Aliases are replaced by the nodes that they name.
+/// Reads one YAML document with libyaml. Aliases are replaced by the nodes that they name, and the merge key `<<` by the
+/// members of the mappings that it takes.
 public struct YAMLReader {
     /// Nodes within nodes, those within an alias's node included.
     public static let maximumDepth = 32
@@ -141,7 +142,29 @@ public struct YAMLReader {
             event = try next()
         }
         guard twice.isEmpty else { throw .keysGivenTwice(twice) }
-        return .mapping(members, line: start.line)
+        return .mapping(try Self.merged(members), line: start.line)
+    }
+
+    /// The members with those of the merge key `<<` in its place: those of one mapping or of a list of mappings. A key that
+    /// the mapping has itself counts, then that of the first mapping of the list.
+    private static func merged(_ members: [YAMLNode.Member]) throws(YAMLError) -> [YAMLNode.Member] {
+        guard members.contains(where: \.isMerge) else { return members }
+        var known = Set(members.compactMap(\.key.text))
+        var result: [YAMLNode.Member] = []
+        for member in members {
+            guard member.isMerge else {
+                result.append(member)
+                continue
+            }
+            let sources = if case .sequence(let elements, _) = member.value { elements } else { [member.value] }
+            for source in sources {
+                guard case .mapping(let merged, _) = source else {
+                    throw .syntax("<< takes an alias of a mapping, or a list of them", line: member.key.line)
+                }
+                result += merged.filter { one in one.key.text.map { known.insert($0).inserted } ?? true }
+            }
+        }
+        return result
     }
 
     private mutating func count(_ more: Int) throws(YAMLError) {

@@ -195,6 +195,51 @@ import Testing
         )
     }
 
+    /// Kubernetes sets these variables in every pod of a namespace, whatever the service's name.
+    @Test(arguments: [
+        "FANFARE", "FANFARE_DASHBOARD", "FANFARE_PROJECTS", "FANFARE_PROJECTS_DEMO", "FANFARE_PROXY", "FANFARE_REDIS",
+    ])
+    func serviceLinksOfKubernetesAreNoSettings(service: String) throws {
+        let configuration = try Configuration.load(
+            yaml: "projects: { demo: {} }",
+            environment: [
+                "\(service)_SERVICE_HOST": "10.0.48.109", "\(service)_SERVICE_PORT": "8490",
+                "\(service)_SERVICE_PORT_HTTP": "8490", "\(service)_PORT": "tcp://10.0.48.109:8490",
+                "\(service)_PORT_8490_TCP": "tcp://10.0.48.109:8490", "\(service)_PORT_8490_TCP_PROTO": "tcp",
+                "\(service)_PORT_8490_TCP_PORT": "8490", "\(service)_PORT_8490_TCP_ADDR": "10.0.48.109",
+                "\(service)_PORT_53_UDP": "udp://10.0.48.109:53",
+            ]
+        )
+        #expect(configuration.warnings.isEmpty && configuration.projects.map(\.id) == ["demo"])
+        #expect(configuration.projects[0] == Configuration.Project(id: "demo"))
+    }
+
+    @Test func settingsOfAProjectNamedLikeAServiceAreRead() throws {
+        let configuration = try Configuration.load(
+            yaml: "projects: { my-service: { transport: xmpp } }",
+            environment: [
+                "FANFARE_PROJECTS_MY_SERVICE_HOST": "localhost", "FANFARE_PROJECTS_MY_SERVICE_PORT": "5236",
+            ]
+        )
+        #expect(configuration.projects[0].xmppHost == "localhost" && configuration.projects[0].xmppPort == 5_236)
+    }
+
+    @Test func mergeKeysAndKeysForDefaultsAreRead() throws {
+        let configuration = try Configuration.load(
+            yaml: """
+                x-defaults: &d { quota_per_minute: 1000, active_fanouts: 2 }
+                x-nothing:
+                projects:
+                  a: *d
+                  b:
+                    <<: *d
+                    quota_per_minute: 2000
+                """
+        )
+        #expect(configuration.projects.map(\.quotaPerMinute) == [1_000, 2_000])
+        #expect(configuration.projects.map(\.activeFanouts) == [2, 2])
+    }
+
     /// A valid value that is not the default.
     private static func example(_ setting: Setting) -> String {
         switch setting.kind {

@@ -29,6 +29,33 @@ import Testing
     @Test(arguments: ["", "# only a comment\n", "\n\n"])
     func textWithoutDocumentIsNil(_ text: String) throws { #expect(try YAMLReader.read(text) == nil) }
 
+    /// The mapping's own keys count first, then those of the first mapping of the list.
+    @Test(arguments: [
+        ("<<: *x", "a: 1\nb: 2"), ("<<: *x\nb: 9", "a: 1\nb: 9"), ("b: 9\n<<: *x", "b: 9\na: 1"),
+        ("<<: [*x, *y]", "a: 1\nb: 2\nc: 4"), ("<<: [*y, *x]", "b: 3\nc: 4\na: 1"), ("<<: []\na: 1", "a: 1"),
+        ("<<: { <<: *x, d: 5 }", "a: 1\nb: 2\nd: 5"),
+    ])
+    func mergeKeyTakesTheMembersOfMappings(text: String, merged: String) throws {
+        func members(_ mapping: String) throws -> [String] {
+            let lines = mapping.split(separator: "\n").map { "  \($0)\n" }.joined()
+            let root = try YAMLReader.read("x: &x { a: 1, b: 2 }\ny: &y { b: 3, c: 4 }\nz:\n\(lines)")
+            guard case .mapping(let sections, _) = root, case .mapping(let members, _) = sections[2].value else {
+                return []
+            }
+            return members.map { "\($0.key.text ?? "?"): \($0.value.text ?? "?")" }
+        }
+        #expect(try members(text) == members(merged))
+    }
+
+    @Test func mergeKeyOfAnythingElseIsRefused() throws {
+        let error = YAMLError.syntax("<< takes an alias of a mapping, or a list of them", line: 2)
+        #expect(throws: error) { try YAMLReader.read("a: 1\n<<: text") }
+        #expect(throws: error) { try YAMLReader.read("a: 1\n<<: [{ b: 1 }, text]") }
+        #expect(throws: YAMLError.keysGivenTwice(["<<"])) { try YAMLReader.read("<<: {}\n<<: {}") }
+        guard case .mapping(let members, _) = try YAMLReader.read("\"<<\": text") else { return #expect(Bool(false)) }
+        #expect(members.map(\.key.text) == ["<<"])
+    }
+
     @Test func aliasIsReplacedByItsNode() throws {
         let root = try YAMLReader.read("a: &x { k: v }\nb: *x\n")
         guard case .mapping(let members, _)? = root else { return #expect(Bool(false)) }

@@ -8,6 +8,8 @@ struct ConfigurationFile {
     /// The longest key that messages show. A longer one is neither a setting nor a project id; it may be a misplaced
     /// secret.
     static let longestKey = 64
+    /// Keys of the document that begin so are the operator's own: a place for anchors.
+    static let ownPrefix = "x-"
 
     private(set) var values: [String: SourcedValue] = [:]
     private(set) var projects: [String] = []
@@ -68,6 +70,7 @@ struct ConfigurationFile {
                 problems.append("\(Self.joined(path))\(place(of: key)): a key must be plain text")
                 continue
             }
+            if path.isEmpty, name.hasPrefix(Self.ownPrefix) { continue }
             guard name.utf8.count <= Self.longestKey else {
                 let section = path.isEmpty ? "the document" : Self.joined(path)
                 problems.append("\(section)\(place(of: key)): a key longer than \(Self.longestKey) bytes")

@@ -32,7 +32,7 @@ struct SettingMerger {
     init(file: ConfigurationFile, environment: [String: String], flags: [String: String]) {
         self.file = file
         // An empty variable counts as not set.
-        self.environment = environment.filter { !$0.value.isEmpty }
+        self.environment = ServiceLinks.removed(from: environment.filter { !$0.value.isEmpty })
         self.flags = flags
         var problems = file.problems
         var ids = Set(file.projects)
@@ -146,10 +146,10 @@ struct SettingMerger {
         return nil
     }
 
-    /// Warns only, because container platforms set variables named after their services, such as FANFARE_SERVICE_HOST.
+    /// Warns only: an older worker may share its environment with a newer one, and links of services may be incomplete.
     private mutating func warnAboutUnknownVariables(_ meanings: [String: String]) {
         for name in environment.keys.sorted() where name.hasPrefix("FANFARE_") && meanings[name] == nil {
-            if name.hasPrefix("FANFARE_SERVICE_") || name.hasPrefix("FANFARE_PORT") { continue }
+            if ServiceLinks.service(of: name) != nil { continue }
             let hint = NearestKey.find(name, among: meanings.keys).map { "; did you mean \($0)?" } ?? ""
             warnings.append("\(name): no setting has this variable\(hint)")
         }

@@ -23,6 +23,7 @@ public enum SettingSchema {
             "title": "Configuration of Fanfare (fanfare.yaml)",
         ]
         object.members += root.json.members
+        object["patternProperties"] = .object(["^\(ConfigurationFile.ownPrefix)": true])
         return .object(object)
     }
 
