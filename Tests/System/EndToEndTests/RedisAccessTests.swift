@@ -138,6 +138,7 @@ import Testing
             try await expectRefusal(consumer, RedisCommand("XADD", "fanfare:{demo}:jobs", "*", "a", "b"))
             try await expectRefusal(producer, RedisCommand("XRANGE", results, "-", "+"))
             try await expectRefusal(producer, RedisCommand("HSET", "fanfare:{demo}:job:one", "state", "done"))
+            try await expectRefusal(producer, RedisCommand("DEL", "fanfare:{demo}:jobs"))
             try await expectRefusal(producer, FunctionLibrary.pauseProject(ProjectKeys(project: "demo"), reason: "x"))
         }
     }

@@ -21,7 +21,8 @@ import Testing
     }
 
     private func allowed(_ user: String) throws -> Set<String> {
-        let rules = try #require(try RedisUsers().rules[user])
+        // A selector in parentheses has rules of its own.
+        let rules = try #require(try RedisUsers().rules[user]).map { $0.trimmingCharacters(in: ["(", ")"]) }
         #expect(rules.contains("-@all"), "nothing but what is named")
         #expect(!rules.contains { $0.hasPrefix("+@") || $0 == "allcommands" })
         return Set(rules.filter { $0.hasPrefix("+") }.map { String($0.dropFirst()) })
@@ -65,6 +66,66 @@ import Testing
             }
             let mayLoad = try allowed(user).contains("function|load")
             #expect(mayLoad == (user == "fanfare-deploy"))
+        }
+    }
+
+    /// What each user's part asks of Redis.
+    private static let granted: [(user: String, command: String)] = [
+        ("producer", "PING"), ("producer", "CLIENT SETNAME x"), ("producer", "ROLE"), ("producer", "CLUSTER SLOTS"),
+        ("producer", "TIME"), ("producer", "XADD fanfare:{demo}:jobs * message {}"),
+        ("producer", "SADD fanfare:projects demo"), ("producer", "HGETALL fanfare:{demo}:job:one"),
+        ("producer", "GET fanfare:{demo}:seen:one"), ("producer", "RPUSH audience:{demo}:all a b"),
+        ("producer", "SADD audience:{demo}:all a b"), ("producer", "LLEN audience:{demo}:all"),
+        ("producer", "EXPIRE audience:{demo}:all 60"), ("producer", "PEXPIREAT audience:{demo}:all 1"),
+        ("producer", "DEL audience:{demo}:all"),
+        ("consumer", "XGROUP CREATE fanfare:{demo}:results g 0 MKSTREAM"),
+        ("consumer", "XREADGROUP GROUP g c STREAMS fanfare:{demo}:feedback >"),
+        ("consumer", "XACK fanfare:{demo}:upstream g 1-1"), ("consumer", "XLEN fanfare:{demo}:results"),
+        ("consumer", "HGETALL fanfare:{demo}:job:one"),
+        ("worker", "FCALL f 1 fanfare:{demo}:ctl"), ("worker", "LRANGE audience:{demo}:all 0 9"),
+        ("worker", "XREADGROUP GROUP g c STREAMS fanfare:{demo}:jobs >"), ("worker", "WAIT 1 100"),
+        ("operator", "FCALL f 1 fanfare:{demo}:ctl"), ("operator", "XADD fanfare:{demo}:jobs * message {}"),
+        ("operator", "RPUSH audience:{demo}:all a"), ("operator", "CONFIG GET maxmemory"),
+        ("deploy", "FUNCTION LOAD REPLACE x"),
+    ]
+
+    /// What would harm another component, or read what is not the user's.
+    private static let refused: [(user: String, command: String)] = [
+        ("producer", "DEL fanfare:{demo}:jobs"), ("producer", "RPUSH fanfare:{demo}:jobs x"),
+        ("producer", "SADD fanfare:{demo}:jobs x"), ("producer", "PEXPIREAT fanfare:{demo}:jobs 1"),
+        ("producer", "EXPIRE fanfare:{demo}:jobs 1"), ("producer", "GET fanfare:{demo}:jobs"),
+        ("producer", "XRANGE fanfare:{demo}:jobs - +"), ("producer", "XDEL fanfare:{demo}:jobs 1-1"),
+        ("producer", "XTRIM fanfare:{demo}:jobs MAXLEN 0"), ("producer", "DEL fanfare:projects"),
+        ("producer", "RPUSH fanfare:projects x"), ("producer", "PEXPIREAT fanfare:projects 1"),
+        ("producer", "XADD fanfare:projects * a b"), ("producer", "SMEMBERS fanfare:projects"),
+        ("producer", "SREM fanfare:projects demo"), ("producer", "XADD fanfare:{demo}:results * a b"),
+        ("producer", "XADD fanfare:{demo}:dead * a b"), ("producer", "HSET fanfare:{demo}:job:one state done"),
+        ("producer", "DEL fanfare:{demo}:job:one"), ("producer", "DEL fanfare:{demo}:seen:one"),
+        ("producer", "SET fanfare:{demo}:seen:one x"), ("producer", "XADD audience:{demo}:all * a b"),
+        ("producer", "LRANGE audience:{demo}:all 0 9"), ("producer", "HGETALL fanfare:{demo}:ctl"),
+        ("producer", "FCALL f 1 fanfare:{demo}:ctl"), ("producer", "XRANGE fanfare:{demo}:results - +"),
+        ("producer", "RPUSH other x"), ("producer", "FLUSHALL"), ("producer", "KEYS *"),
+        ("consumer", "XADD fanfare:{demo}:results * a b"), ("consumer", "DEL fanfare:{demo}:results"),
+        ("consumer", "XTRIM fanfare:{demo}:results MAXLEN 0"), ("consumer", "XGROUP DESTROY fanfare:{demo}:results g"),
+        ("consumer", "XADD fanfare:{demo}:jobs * message {}"), ("consumer", "HGETALL fanfare:{demo}:ctl"),
+        ("consumer", "FCALL f 1 fanfare:{demo}:ctl"), ("consumer", "HSET fanfare:{demo}:job:one state done"),
+        ("worker", "DEL audience:{demo}:all"), ("worker", "RPUSH audience:{demo}:all a"), ("worker", "GET other"),
+        ("worker", "FUNCTION LOAD x"), ("worker", "EVAL x 0"), ("worker", "FLUSHALL"), ("worker", "CONFIG GET x"),
+        ("operator", "GET other"), ("operator", "CONFIG SET a b"), ("operator", "FUNCTION LOAD x"),
+        ("deploy", "GET fanfare:projects"), ("deploy", "FCALL f 1 fanfare:{demo}:ctl"), ("deploy", "FUNCTION DELETE x"),
+    ]
+
+    /// Redis itself judges each command by the loaded file.
+    @Test func eachUserMayRunWhatItsPartNeedsAndNothingElse() throws {
+        let server = try RedisServer(config: ["--aclfile", try RedisUsers().file])
+        defer { server.stop() }
+        for (expectation, rows) in [(true, Self.granted), (false, Self.refused)] {
+            for (user, command) in rows {
+                let words = command.split(separator: " ").map(String.init)
+                let answer = try server.cli(["ACL", "DRYRUN", "fanfare-\(user)"] + words)
+                #expect((answer == "OK") == expectation, "\(user): \(command): \(answer)")
+                #expect(expectation || answer.contains("has no permissions"), "\(user): \(command): \(answer)")
+            }
         }
     }
 
