@@ -12,7 +12,7 @@ extension HTTP1Channel.Configuration {
         let limiter = ConnectionLimiter(limit: connections)
         let maxHeaderBytes = 16_384
         return HTTP1Channel.Configuration(
-            additionalChannelHandlers: [HostGate.handler(), limiter.handler()],
+            additionalChannelHandlers: [RequestGate.handler(), limiter.handler()],
             idleTimeout: .seconds(idleSeconds),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: maxHeaderBytes,

@@ -214,6 +214,21 @@ import Testing
         #expect(statuses == ["200", "400"], "\(answer)")
     }
 
+    /// A body of unknown length is never read as a next request.
+    @Test(arguments: [
+        ("Transfer-Encoding: xchunked\r\n", ["400"]), ("Transfer-Encoding: identity\r\n", ["400"]),
+        ("Transfer-Encoding: gzip\r\n", ["400"]), ("Transfer-Encoding: gzip, chunked\r\n", ["400"]),
+        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n", ["400"]), ("Transfer-Encoding: \r\n", ["400"]),
+        ("Transfer-Encoding: Chunked\r\n", ["200", "200"]), ("", ["200", "400"]),
+    ])
+    func unknownTransferEncodingIsRefused(lines: String, statuses: [String]) async throws {
+        let port = try await Self.startOnAPort()
+        let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\(lines)\r\n0\r\n\r\n"
+        let next = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let answer = try await Self.answer(to: request + next, port: port)
+        #expect(answer.matches(of: /HTTP\/1\.1 (\d+)/).map { String($0.1) } == statuses, "\(answer)")
+    }
+
     @Test func endlessHeadersAreRefused() async throws {
         let port = try await Self.startOnAPort()
         let long = String(repeating: "a", count: 100_000)
