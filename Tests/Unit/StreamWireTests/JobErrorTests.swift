@@ -166,6 +166,8 @@ import Testing
                     fields: []
                 )
                 #expect(try await bench.call(call).string == "rejected")
+                let life = try await bench.call(RedisCommand("PTTL", bench.keys.job(id))).integer ?? 0
+                #expect((1...1_000).contains(life), "the hash lives as long as the call says")
             }
             try await bench.intake("c", tokens(2))
             _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "c"))

@@ -18,6 +18,7 @@ final class Intake {
     private let queue = ActionQueue<IntakeMachine<PendingEntry>.Action>()
     private var failureReports = LogThrottle(seconds: 1)
     private var rejectionReports = LogThrottle(seconds: 60)
+    private let rejections = RejectionLog()
     private var audienceWarnings = AudienceWarnings()
     private var windows = SendWindows()
 
@@ -204,7 +205,7 @@ final class Intake {
             entryID: pending.entry.id,
             job: pending.job,
             reason: reason,
-            keepMs: project.configuration.keepJobMs,
+            keepMs: project.configuration.keepRejectedMs,
             fields: pending.entry.fields,
             undecodedNames: pending.entry.undecodedNames
         )
@@ -222,14 +223,38 @@ final class Intake {
                 handle(.failed(pending))
             case .success(let value):
                 let isNew = NamedValues(value)?.outcome == "rejected"
-                if isNew {
-                    project.logger.notice(
-                        "A job was rejected.",
-                        metadata: ["job": "\(pending.job)", "reason": "\(reason)"]
-                    )
-                }
+                if isNew { rejections.record(job: pending.job, reason: reason, project) }
                 handle(.rejected(pending, isNew: isNew))
             }
+        }
+    }
+}
+
+/// Logs rejected jobs: at most one line a second, with the number of those that it leaves out.
+private final class RejectionLog {
+    private var burst = BurstLog()
+    /// The last one that was counted only.
+    private var last: Logger.Metadata = [:]
+
+    private static let intervalMs: Int64 = 1_000
+
+    func record(job: String, reason: String, _ project: ProjectContext) {
+        let metadata: Logger.Metadata = ["job": "\(job)", "reason": "\(reason)"]
+        guard burst.record() else { return last = metadata }
+        project.logger.notice("A job was rejected.", metadata: metadata)
+        awaitEnd(project)
+    }
+
+    private func awaitEnd(_ project: ProjectContext) {
+        project.loop.schedule(afterMilliseconds: Self.intervalMs) { [self] in
+            let count = burst.endInterval()
+            guard count > 0 else { return }
+            let metadata = last.merging(["count": "\(count)"]) { $1 }
+            project.logger.notice(
+                "More jobs were rejected; this is the last one. `fanfare dead ls` names all.",
+                metadata: metadata
+            )
+            awaitEnd(project)
         }
     }
 }

@@ -86,6 +86,8 @@ public struct WorkerConfiguration: Sendable {
     var dedupeMs: Int64 { settings.retention.dedupeHours * Self.hourMs }
     var keepJobMs: Int64 { settings.retention.jobHours * Self.hourMs }
     var keepSingleJobMs: Int64 { settings.retention.singleJobHours * Self.hourMs }
+    /// The hash of a rejected job: a day at most, because a faulty producer may push any number of them. `dead` keeps the entry.
+    var keepRejectedMs: Int64 { min(keepJobMs, 24 * Self.hourMs) }
     var keepOutgoingMs: Int64 { settings.retention.outgoingHours * Self.hourMs }
 
     private static let hourMs: Int64 = 3_600_000
