@@ -100,7 +100,11 @@ public enum EndpointProbe {
             CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_ISSUER_ERROR,
         ].contains(code)
-        throw Failure(reason: String(cString: curl_easy_strerror(code)), isAboutTLS: isAboutTLS)
+        let proxyStatus = Curl.long(easy, CURLINFO_HTTP_CONNECTCODE)
+        let reason =
+            proxyStatus >= 300
+            ? "CONNECT tunnel failed, response \(proxyStatus)" : String(cString: curl_easy_strerror(code))
+        throw Failure(reason: reason, isAboutTLS: isAboutTLS)
     }
 }
 

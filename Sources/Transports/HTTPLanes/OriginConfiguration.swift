@@ -1,9 +1,11 @@
+public import FanfareModel
+
 /// How one origin is reached. There is no way to switch certificate checks off.
 public struct OriginConfiguration: Equatable, Sendable {
     /// A PEM file of further authorities, trusted beside the system's.
     public var caFile: String?
-    /// A proxy URL. The environment's proxy variables are ignored, set or not.
-    public var proxy: String?
+    /// The proxy for requests over TLS. The environment's proxy variables are ignored, set or not.
+    public var proxy: HTTPProxy?
     /// Whether URLs may be plain HTTP. Only for a metadata server, for subject tokens and for telemetry, without a proxy.
     public var allowsPlainHTTP = false
     /// Streams that a lane carries at most, 1 to 1,000; the lane adapts to a lower limit of the server.
@@ -23,7 +25,7 @@ public struct OriginConfiguration: Equatable, Sendable {
     /// How long a ready lane may hold a request back before the pool infers a stream limit of the server.
     public var stallMs: Int64 = 250
 
-    public init(caFile: String? = nil, proxy: String? = nil) {
+    public init(caFile: String? = nil, proxy: HTTPProxy? = nil) {
         self.caFile = caFile
         self.proxy = proxy
     }

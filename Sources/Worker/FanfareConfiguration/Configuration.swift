@@ -14,7 +14,13 @@ public struct Configuration: Equatable, Sendable {
     public var projectsFolder: ConfiguredFile?
     public var caFile: ConfiguredFile?
     public var allowedHosts: [String] = []
-    public var proxy: String?
+    /// May hold a password.
+    public var proxy: SecretText?
+    /// The user that signs in to the proxy, if the URL names none.
+    public var proxyUser: String?
+    public var proxyPasswordFile: ConfiguredFile?
+    /// The password from the environment; it takes precedence over the file's.
+    public var proxyPassword: SecretText?
     /// The engine of projects that name none of their own.
     public var httpEngine = HTTPEngine.curl
     /// Host and port of the metadata server: `GCE_METADATA_HOST`; nil for Google's own name.

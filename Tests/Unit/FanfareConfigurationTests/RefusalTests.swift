@@ -8,6 +8,8 @@ import Testing
         var problem: String
     }
 
+    private static let proxyForm =
+        "must be http://host:port, with user:password@ before the host if the proxy asks for them"
     private static let proxied =
         "nghttp2 does not use a proxy, and proxy is set; set http_engine: curl, or remove the proxy"
 
@@ -79,7 +81,33 @@ import Testing
             yaml: "admin: { listen: \"unix://admin.sock\" }",
             problem: "admin.listen (line 1): must be host:port or unix:///path"
         ),
-        Row(yaml: "proxy: https://p:1", problem: "proxy (line 1): must be http://host:port"),
+        Row(yaml: "proxy: https://p:1", problem: "proxy (line 1): \(proxyForm); no other scheme is supported"),
+        Row(yaml: "proxy: socks5://p:1", problem: "proxy (line 1): \(proxyForm); no other scheme is supported"),
+        Row(yaml: "proxy: p:1", problem: "proxy (line 1): \(proxyForm); write http:// before it"),
+        Row(yaml: "proxy: http://p:1/path", problem: "proxy (line 1): \(proxyForm)"),
+        Row(
+            yaml: "proxy: http://u:secret/secret@p:1",
+            problem: "proxy (line 1): \(proxyForm); in user and password percent-encode / as %2F, ? as %3F, # as %23, "
+                + "@ as %40 and % as %25"
+        ),
+        Row(
+            yaml: "proxy: http://u:secret%@p:1",
+            problem: "proxy (line 1): has a user or password with a % that is not percent-encoded as %25"
+        ),
+        Row(
+            yaml: "proxy: http://u:secret%0A@p:1",
+            problem: "proxy (line 1): has a user or password with a control character"
+        ),
+        Row(yaml: "proxy: http://:secret@p:1", problem: "proxy (line 1): names a password without a user"),
+        Row(
+            yaml: "proxy: http://u%3A:secret@p:1",
+            problem: "proxy (line 1): names a user with a colon, which no proxy can read"
+        ),
+        Row(
+            yaml: "proxy: http://u:secret@p:1\nproxy_user: u",
+            problem: "proxy_user: proxy names a user too; leave one out"
+        ),
+        Row(yaml: "proxy: http://p:1\nproxy_user: \"u:\"", problem: "proxy_user: has a colon, which no proxy can read"),
         Row(yaml: "http_engine: nio", problem: "http_engine (line 1): nio is none of curl, nghttp2"),
         Row(
             yaml: "projects: { a: { http_engine: nio } }",

@@ -101,6 +101,13 @@ import Testing
         #expect(OutcomeClassifier.reason(TransferFacts(code: 18)) == "libcurl 18")
         let unverified = OutcomeClassifier.reason(TransferFacts(code: 60))
         #expect(unverified == "libcurl 60; a private authority is named by tls.ca_file")
+        let refused = TransferFacts(code: 56, errorText: "CONNECT tunnel failed, response 407")
+        #expect(
+            OutcomeClassifier.reason(refused).hasSuffix(
+                "407; the proxy asks for a user and a password: set proxy_user "
+                    + "and proxy_password_file, or correct them"
+            )
+        )
         #expect(OutcomeClassifier.reason(TransferFacts(code: nil, giveUp: "no answer in time")) == "no answer in time")
     }
 

@@ -3,6 +3,7 @@ import EventLoop
 import FanfareModel
 import Foundation
 import HTTPLanes
+import TestSupport
 import Testing
 
 /// Origins that are not there, not who they say they are, or not allowed: nothing leaves, and it is known at once.
@@ -64,6 +65,26 @@ struct ReachTests {
         guard engine == .curl else { return }
         let report = try EndpointProbe.run(url: peer.url, body: [1], configuration: try trusting())
         #expect(report.answer.status == 200 && report.isHTTP2)
+    }
+
+    /// The proxy answers 407 to everybody, as one with another password would.
+    @Test func proxysUserSignsInAndA407NamesTheSettings() throws {
+        let proxy = try RefusingProxy()
+        var configuration = try trusting()
+        configuration.proxy = HTTPProxy(
+            address: "http://127.0.0.1:\(proxy.port)",
+            user: "us er",
+            password: "p@ss:w/rd%"
+        )
+        let failure = try #require(throws: EndpointProbe.Failure.self) {
+            _ = try EndpointProbe.run(url: "https://localhost:1/", body: [1], configuration: configuration)
+        }
+        #expect(HTTPProxy.remedy(forFailure: failure.reason)?.contains("proxy_password_file") == true, "\(failure)")
+        let head = proxy.head()
+        #expect(head.hasPrefix("CONNECT localhost:1 HTTP/1.1\r\n"))
+        // Base64 of `us er:p@ss:w/rd%`.
+        #expect(head.contains("\r\nProxy-Authorization: Basic dXMgZXI6cEBzczp3L3JkJQ==\r\n"), "\(head)")
+        #expect(!failure.reason.contains("p@ss"))
     }
 
     /// Every header that goes out is one that was meant to; above all none that asks for packed bodies.
@@ -142,5 +163,57 @@ extension TestedEngine {
         case .curl: reason.hasPrefix("libcurl 60")
         case .nghttp2: reason.contains("certificate verify failed")
         }
+    }
+}
+
+/// Answers 407 to the first request, on a thread of its own.
+private final class RefusingProxy: Sendable {
+    let port: Int
+    private let listener: Int32
+    private let received = Locked("")
+    private let isDone = DispatchSemaphore(value: 0)
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isListening else { throw TestFailure("cannot listen: errno \(errno)") }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        listener = descriptor
+        Thread.detachNewThread { [self] in serve() }
+    }
+
+    deinit { close(listener) }
+
+    /// The first request's head, once it was answered.
+    func head() -> String {
+        isDone.wait()
+        return received.withLock { $0 }
+    }
+
+    private func serve() {
+        defer { isDone.signal() }
+        let peer = accept(listener, nil, nil)
+        guard peer >= 0 else { return }
+        defer { close(peer) }
+        var (head, buffer) = ("", [UInt8](repeating: 0, count: 4_096))
+        while !head.contains("\r\n\r\n") {
+            let count = recv(peer, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            head += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        received.withLock { [head] in $0 = head }
+        let answer =
+            "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"p\"\r\n"
+            + "Content-Length: 0\r\nConnection: close\r\n\r\n"
+        _ = send(peer, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
     }
 }

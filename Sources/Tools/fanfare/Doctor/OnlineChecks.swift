@@ -38,7 +38,8 @@ struct OnlineProbe {
     }
 
     private var origin: OriginConfiguration {
-        OriginConfiguration(caFile: configuration.caFile?.path, proxy: configuration.proxy)
+        // The check of the files tells why the proxy's password cannot be read.
+        OriginConfiguration(caFile: configuration.caFile?.path, proxy: (try? configuration.httpProxy()) ?? nil)
     }
 
     // MARK: v1
@@ -132,7 +133,8 @@ struct OnlineProbe {
         _ failure: EndpointProbe.Failure,
         _ route: String = "check the address, name service, firewall and proxy: workers need outbound 443"
     ) -> String {
-        failure.isAboutTLS
+        if let remedy = HTTPProxy.remedy(forFailure: failure.reason) { return remedy }
+        return failure.isAboutTLS
             ? "check the address; if the authority is private, name its certificate in tls.ca_file" : route
     }
 }

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import FanfareModel
 internal import HTTPLanes
 
 /// The options of every handle.
@@ -12,8 +13,12 @@ enum ConnectionOptions {
         Curl.set(easy, CURLOPT_FOLLOWLOCATION, 0)
         Curl.set(easy, CURLOPT_PATH_AS_IS, 1)
         // An empty string, unlike none, switches the environment's proxy variables off.
-        Curl.set(easy, CURLOPT_PROXY, configuration.proxy ?? "")
+        Curl.set(easy, CURLOPT_PROXY, configuration.proxy?.address ?? "")
         Curl.set(easy, CURLOPT_NOPROXY, "")
+        if let proxy = configuration.proxy, !proxy.user.isEmpty {
+            Curl.set(easy, CURLOPT_PROXYUSERNAME, proxy.user)
+            Curl.set(easy, CURLOPT_PROXYPASSWORD, proxy.password)
+        }
 
         Curl.set(easy, CURLOPT_SSL_VERIFYPEER, 1)
         Curl.set(easy, CURLOPT_SSL_VERIFYHOST, 2)

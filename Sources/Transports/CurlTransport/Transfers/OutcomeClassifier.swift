@@ -70,6 +70,7 @@ enum OutcomeClassifier {
         if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
         var reason = "libcurl \(facts.code ?? -1)"
         if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
+        if let remedy = HTTPProxy.remedy(forFailure: facts.errorText) { reason += "; \(remedy)" }
         if facts.code == CurlCode.peerNotVerified { reason += CertificateHint.text(for: facts.errorText) }
         return reason
     }

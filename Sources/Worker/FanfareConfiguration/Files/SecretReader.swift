@@ -48,6 +48,7 @@ struct SecretReader {
         }
         secrets.adminToken = adminToken()
         secrets.redis = redisPasswords()
+        secrets.proxy = httpProxy()
         secrets.telemetryHeaders = telemetryHeaders()
         checkCertificates()
         secrets.startContents = startContents
@@ -66,6 +67,27 @@ struct SecretReader {
             )
         }
         return RedisPasswords(servers: servers, sentinels: sentinels)
+    }
+
+    mutating func httpProxy() -> HTTPProxy? {
+        let given = password(configuration.proxyPassword, configuration.proxyPasswordFile)
+        // The configuration's rules have checked it.
+        guard let text = configuration.proxy?.value, let url = try? ProxyURL(text) else { return nil }
+        let user = url.user ?? configuration.proxyUser
+        let variable = SettingMerger.proxyPasswordVariable
+        if url.password != nil, given != nil {
+            problems.append(
+                "proxy: holds a password, and proxy_password_file or \(variable) says another; leave one out"
+            )
+        } else if user == nil, given != nil {
+            problems.append(
+                "proxy_password_file: the password is of no user; set proxy_user, or leave the password out"
+            )
+        } else if user != nil, url.password == nil, given == nil {
+            let path = url.user == nil ? "proxy_user" : "proxy"
+            problems.append("\(path): the user has no password; set proxy_password_file or \(variable)")
+        }
+        return HTTPProxy(address: url.address, user: user ?? "", password: url.password ?? given?.value ?? "")
     }
 
     private mutating func credential(of project: Configuration.Project) -> Credential? {
@@ -207,6 +229,11 @@ struct SecretReader {
     ) -> [UInt8]? {
         do throws(ConfigurationError) {
             let content = try file.read(limit: limit)
+            if isPEM, content.hasByteOrderMark, content.bytes.starts(with: "-----BEGIN".utf8) {
+                throw file.problem(
+                    "begins with a byte order mark, which PEM may not have; save it as UTF-8 without one"
+                )
+            }
             if isSecret, content.isReadableByOthers { concerns.append(file.tooOpen) }
             for (setting, start) in configuration.startFiles where start == file {
                 startContents[setting] = content.bytes.hashValue
@@ -222,8 +249,3 @@ struct SecretReader {
         }
     }
 }
-            if isPEM, content.hasByteOrderMark, content.bytes.starts(with: "-----BEGIN".utf8) {
-                throw file.problem(
-                    "begins with a byte order mark, which PEM may not have; save it as UTF-8 without one"
-                )
-            }

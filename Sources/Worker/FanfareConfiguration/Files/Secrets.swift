@@ -10,6 +10,8 @@ public struct Secrets: Equatable, Sendable, Redacted {
     /// Projects whose file of these was deleted while a worker ran, with the sentence that says so.
     public var deleted: [String: String] = [:]
     public var redis = RedisPasswords()
+    /// The proxy with its user and password; nil for none.
+    public var proxy: HTTPProxy?
     /// The bearer token of the admin address; nil if requests need none.
     public var adminToken: SecretText?
     /// Request headers for the OTLP collector.
@@ -73,5 +75,15 @@ extension Configuration {
         let passwords = reader.redisPasswords()
         guard reader.problems.isEmpty else { throw error(reader.problems) }
         return passwords
+    }
+
+    /// Reads the proxy's password, for checks that need no other secret.
+    ///
+    /// - Throws: all problems; no message repeats a part of a file.
+    public func httpProxy() throws(ConfigurationError) -> HTTPProxy? {
+        var reader = SecretReader(configuration: self)
+        let proxy = reader.httpProxy()
+        guard reader.problems.isEmpty else { throw error(reader.problems) }
+        return proxy
     }
 }

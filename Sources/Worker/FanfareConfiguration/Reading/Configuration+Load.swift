@@ -36,11 +36,11 @@ extension Configuration {
             omitting: omitted
         )
         configuration.file = file
-        let url = configuration.redis.url.value
-        if isReadableByOthers, holdsPassword(url), yaml.contains(url) {
+        let urls = [("redis.url", configuration.redis.url.value), ("proxy", configuration.proxy?.value ?? "")]
+        for (path, url) in urls where isReadableByOthers && holdsPassword(url) && yaml.contains(url) {
             configuration.warnings.append(
-                "redis.url: the configuration file holds a password and every user may read it; chmod 600 it, or put the "
-                    + "URL into FANFARE_REDIS_URL"
+                "\(path): the configuration file holds a password and every user may read it; chmod 600 it, or put the "
+                    + "URL into \(Setting.environmentName(path: path))"
             )
         }
         if let flag = flags["redis.url"], holdsPassword(flag) {
@@ -94,6 +94,7 @@ extension Configuration {
         configuration.admin.token = merger.secret(SettingMerger.adminTokenVariable)
         configuration.redis.password = merger.secret(SettingMerger.redisPasswordVariable)
         configuration.redis.sentinelPassword = merger.secret(SettingMerger.sentinelPasswordVariable)
+        configuration.proxyPassword = merger.secret(SettingMerger.proxyPasswordVariable)
         configuration.warnings = merger.warnings + ignored + configuration.idleSettings()
         let problems = configuration.contradictions()
         guard problems.isEmpty else { throw configuration.error(problems) }
@@ -123,6 +124,12 @@ extension Configuration {
         }
         if redis.user != nil, let info = Self.userInfo(of: redis.url.value), !info.hasPrefix(":") {
             problems.append("redis.user: redis.url names a user too; leave one out")
+        }
+        if let proxyUser {
+            if proxyUser.contains(":") { problems.append("proxy_user: has a colon, which no proxy can read") }
+            if let proxy, let url = try? ProxyURL(proxy.value), url.user != nil {
+                problems.append("proxy_user: proxy names a user too; leave one out")
+            }
         }
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
             problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
@@ -154,6 +161,10 @@ extension Configuration {
         }
         if telemetry.otlp == nil, telemetry.headersFile != nil {
             warnings.append("telemetry.headers_file: has no effect without telemetry.otlp")
+        }
+        if proxy == nil {
+            let given = [("proxy_user", proxyUser != nil), ("proxy_password_file", proxyPasswordFile != nil)]
+            for (path, isGiven) in given where isGiven { warnings.append("\(path): has no effect without proxy") }
         }
         let url = redis.url.value.lowercased()
         if !url.hasPrefix("redis-sentinel:"), !url.hasPrefix("rediss-sentinel:") {

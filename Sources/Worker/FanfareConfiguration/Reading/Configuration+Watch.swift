@@ -14,7 +14,8 @@ extension Configuration {
     var startFiles: [String: ConfiguredFile] {
         let files = [
             "redis.password_file": redis.passwordFile, "redis.sentinel_password_file": redis.sentinelPasswordFile,
-            "tls.ca_file": caFile, "admin.token_file": admin.tokenFile, "telemetry.headers_file": telemetry.headersFile,
+            "proxy_password_file": proxyPasswordFile, "tls.ca_file": caFile, "admin.token_file": admin.tokenFile,
+            "telemetry.headers_file": telemetry.headersFile,
         ]
         return files.compactMapValues { $0 }
     }

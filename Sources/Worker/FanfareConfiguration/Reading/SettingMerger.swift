@@ -28,6 +28,7 @@ struct SettingMerger {
     static let adminTokenVariable = "FANFARE_ADMIN_TOKEN"
     static let redisPasswordVariable = "FANFARE_REDIS_PASSWORD"
     static let sentinelPasswordVariable = "FANFARE_REDIS_SENTINEL_PASSWORD"
+    static let proxyPasswordVariable = "FANFARE_PROXY_PASSWORD"
 
     init(file: ConfigurationFile, environment: [String: String], flags: [String: String]) {
         self.file = file
@@ -59,6 +60,7 @@ struct SettingMerger {
             Self.projectsVariable: "projects", Self.fileVariable: "the file",
             Self.adminTokenVariable: "the admin token", Self.redisPasswordVariable: "Redis' password",
             Self.sentinelPasswordVariable: "the Sentinels' password",
+            Self.proxyPasswordVariable: "the proxy's password",
             "FANFARE_DASHBOARD_TOKEN": "the dashboard's token",
         ]
         for place in places {

@@ -113,7 +113,15 @@ extension Settings {
             "Hosts that `endpoint`, `iid_endpoint`, `host` and a credential's `token_uri` may name besides Google's and this machine's."
         },
         Setting("proxy", \.proxy, .proxy) {
-            "An HTTP proxy for FCM. The environment's proxy variables are never read."
+            "An HTTP proxy for FCM and access tokens: `http://[user:password@]host:port`. The environment's proxy variables "
+                + "are never read."
+        },
+        Setting("proxy_user", \.proxyUser) {
+            "The user to sign in to the proxy as, if the URL names none."
+        },
+        Setting("proxy_password_file", \.proxyPasswordFile) {
+            "File that holds the proxy's password, if the URL holds none. `FANFARE_PROXY_PASSWORD`, the password itself, takes "
+                + "precedence. Readable by others: a warning."
         },
         Setting("http_engine", \.httpEngine) {
             "The library that carries requests to FCM. `nghttp2` speaks HTTP/2 only and uses no proxy; access tokens and "

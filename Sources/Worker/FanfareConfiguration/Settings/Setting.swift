@@ -18,7 +18,7 @@ public struct Setting: Sendable {
         /// The name or address of a host, without scheme and port: Google's, this machine's or an allowed one.
         case host
         case digits
-        /// `http://host:port`.
+        /// `http://[user:password@]host:port`. It may hold a password, so no message shows it.
         case proxy
         /// `host:port`, where port 0 takes a free port, or `unix:///path`.
         case address

@@ -88,7 +88,7 @@ public enum SettingSchema {
         case .digits: return ["type": .array(["string", "integer"]), "pattern": "^[0-9]{1,32}$", "minimum": 0]
         case .origin: return text("^https://[^/?#@\\s]+/?$")
         case .collector: return text("^https?://[^/?#@\\s]+(/[^?#\\s]*)?$")
-        case .proxy: return text("^http://[^/?#@\\s]+$")
+        case .proxy: return text("^http://([^/?#\\s]+@)?[^/?#@\\s]+/?$")
         case .redisURL: return text("^(rediss?|rediss?-sentinel|rediss?-cluster|unix)://")
         case .address: return text("^(unix:///.+|.+:[0-9]{1,5})$")
         case .host: return text("^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])$")

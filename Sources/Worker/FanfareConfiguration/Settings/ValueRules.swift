@@ -85,9 +85,7 @@ struct ValueRules {
     }
 
     private static func proxy(_ text: String) -> String? {
-        guard text.hasPrefix("http://"), HostPolicy.host(authority: String(text.dropFirst(7))) != nil else {
-            return "must be http://host:port"
-        }
+        do throws(ProxyURL.Refusal) { _ = try ProxyURL(text) } catch { return error.reason }
         return nil
     }
 }

@@ -44,6 +44,8 @@ public struct WorkerConfiguration: Sendable {
     /// The name of this process among the workers, unique in the fleet.
     public let name: String
     var exitWhenIdle = false
+    /// With its user and password; nil for none.
+    var proxy: HTTPProxy?
     /// As ``Secrets/startContents``.
     var startContents: [String: Int] = [:]
 
@@ -57,7 +59,6 @@ public struct WorkerConfiguration: Sendable {
     var prefix: String { settings.prefix }
     var caFile: String? { settings.caFile?.path }
     var safeReplicas: Int { settings.redis.safeReplicas }
-    var proxy: String? { settings.proxy }
     var backlogLimit: Int { settings.backlogLimit }
     var indexesTokens: Bool { settings.tokenIndex }
 
@@ -85,9 +86,9 @@ public struct WorkerConfiguration: Sendable {
 
     var dedupeMs: Int64 { settings.retention.dedupeHours * Self.hourMs }
     var keepJobMs: Int64 { settings.retention.jobHours * Self.hourMs }
-    var keepSingleJobMs: Int64 { settings.retention.singleJobHours * Self.hourMs }
     /// The hash of a rejected job: a day at most, because a faulty producer may push any number of them. `dead` keeps the entry.
     var keepRejectedMs: Int64 { min(keepJobMs, 24 * Self.hourMs) }
+    var keepSingleJobMs: Int64 { settings.retention.singleJobHours * Self.hourMs }
     var keepOutgoingMs: Int64 { settings.retention.outgoingHours * Self.hourMs }
 
     private static let hourMs: Int64 = 3_600_000
@@ -109,6 +110,7 @@ extension WorkerConfiguration {
         }
         let name = settings.worker.name ?? Self.processName()
         self.init(settings: settings, redis: redis, projects: projects, name: name, exitWhenIdle: exitWhenIdle)
+        proxy = secrets.proxy
         startContents = secrets.startContents
     }
 

@@ -75,7 +75,7 @@ final class TroubleReporter {
         switch action {
         case .warn:
             project.logger.warning(
-                "\(Self.sentence(service))",
+                "\(Self.sentence(service, cause: outage?.cause ?? ""))",
                 metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(trouble))"]
             )
         case .recover:
@@ -91,17 +91,17 @@ final class TroubleReporter {
         service.rawValue.prefix(1).uppercased() + service.rawValue.dropFirst()
     }
 
-    private static func sentence(_ service: Reachability.Service) -> String {
-        let head = "\(name(service)) cannot be reached"
-        switch service {
-        case .fcm:
-            return "\(head): its sends wait, and go on by themselves. Check the endpoint, DNS, TLS and the route to it."
-        case .tokenEndpoint:
-            return
-                "\(head): without an access token nothing is sent. Check the credential's URLs, DNS, TLS and the route."
-        case .instanceID:
-            return "\(head): subscriptions and group operations wait. Check the endpoint, DNS, TLS and the route to it."
-        }
+    private static func sentence(_ service: Reachability.Service, cause: String) -> String {
+        let (effect, route): (String, String) =
+            switch service {
+            case .fcm: ("its sends wait, and go on by themselves", "the endpoint, DNS, TLS and the route to it")
+            case .tokenEndpoint:
+                ("without an access token nothing is sent", "the credential's URLs, DNS, TLS and the route")
+            case .instanceID:
+                ("subscriptions and group operations wait", "the endpoint, DNS, TLS and the route to it")
+            }
+        let remedy = HTTPProxy.remedy(forFailure: cause).map { "Remedy: \($0)." } ?? "Check \(route)."
+        return "\(name(service)) cannot be reached: \(effect). \(remedy)"
     }
 
     /// - Parameter current: why workers take no jobs; empty for no reason.

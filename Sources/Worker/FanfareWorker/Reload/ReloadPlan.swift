@@ -58,6 +58,8 @@ extension WorkerConfiguration {
         compare("prefix", \.prefix)
         compare("tls.ca_file", \.caFile)
         compare("proxy", \.proxy)
+        compare("proxy_user", \.proxyUser)
+        compare("proxy_password_file", \.proxyPasswordFile)
         compare("log", \.log)
         compare("admin", \.admin)
         compare("backlog_limit", \.backlogLimit)
