@@ -42,6 +42,11 @@ private final class RequestGateHandler: ChannelInboundHandler {
         }
         context.fireChannelRead(data)
     }
+    /// What follows a refused request is no request, and its errors are not answered.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !hasRefused { context.fireErrorCaught(error) }
+    }
+
     private static func isValid(_ head: HTTPRequestHead) -> Bool {
         HostRule.refusal(hosts: head.headers["host"], isHTTP10: head.version == .http1_0) == nil
             && TransferEncodingRule.allows(head.headers["transfer-encoding"])

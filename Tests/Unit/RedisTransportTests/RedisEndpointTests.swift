@@ -49,4 +49,10 @@ import Testing
         let error = try #require(throws: RedisURLError.self) { _ = try RedisEndpoint(url: url) }
         #expect(!error.description.contains("canary"))
     }
+
+    @Test(arguments: ["redis://:a#canary@h/0", "redis-sentinel://u:a#canary@h,i/0", "redis-cluster://u:canary#@h"])
+    func rawNumberSignNamesItsEncoding(url: String) throws {
+        let error = try #require(throws: RedisURLError.self) { _ = try RedisDeployment(url: url) }
+        #expect(error.description.contains("percent-encode # as %23") && !error.description.contains("canary"))
+    }
 }
