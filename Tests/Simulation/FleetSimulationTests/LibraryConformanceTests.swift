@@ -43,6 +43,7 @@ import Testing
                 call.permitsSingle = dice.skewed(0...20)
                 call.permitsFanout = dice.skewed(0...2_000)
                 if turn >= 40 { call.multicast = dice.chance(0.5) ? 0 : dice.skewed(1...1_200) }
+                if turn >= 80 { call.isMulticastSmall = dice.chance(0.3) }
                 if turn >= 20, dice.chance(0.9) { call.answers = Self.report(&dice) }
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
                     throw TestFailure("claim gave no reply")
@@ -53,6 +54,7 @@ import Testing
                     single: call.permitsSingle,
                     fanout: call.permitsFanout,
                     unit: call.multicast,
+                    isSmall: call.isMulticastSmall,
                     nowMs: reply.nowMs
                 )
                 #expect(reply.permits == lent && reply.holdMs == governor.holdMs(nowMs: reply.nowMs), "turn \(turn)")
@@ -70,6 +72,7 @@ extension LibraryConformanceTests {
         return AnswerReport(
             answers: answers,
             refused: refused,
+            failing: dice.chance(0.8) ? 0 : dice.int(0...answers),
             retryAfterMs: refused > 0 ? Int64(dice.int(0...60)) : 0,
             spanMs: Int64(dice.int(0...15))
         )
@@ -102,6 +105,7 @@ extension LibraryConformanceTests {
                     request.returned, request.single, request.fanout
                 )
                 (call.multicast, call.answers) = (request.unit, request.report)
+                call.isMulticastSmall = request.isSmall
                 guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
                     throw TestFailure("claim gave no reply")
                 }

@@ -11,6 +11,7 @@ struct RandomDemand {
         var single = 0
         var fanout = 0
         var unit: Int?
+        var isSmall = false
         var report: AnswerReport?
     }
 
@@ -55,6 +56,7 @@ struct RandomDemand {
         if isBusy {
             request.fanout = dice.int(1...5_000)
             request.unit = dice.chance(0.2) ? dice.int(1...unit) : unit
+            request.isSmall = dice.chance(0.2)
         } else {
             request.unit = 0
         }

@@ -66,6 +66,16 @@ import Testing
         }
     }
 
+    @Test func workingProjectSaysWhyItIsBehindItsRamp() {
+        var overview = OverviewReply(nowMs: 1)
+        (overview.entries, overview.workersAlive) = (1, 1)
+        #expect(overview.condition == .init(word: "working"))
+        overview.paceReason = "pace: 13 of 656 permits a second: FCM has not answered for 9 s"
+        #expect(overview.condition == .init(word: "working", reason: overview.paceReason))
+        overview.isRecovering = true
+        #expect(overview.condition.reason == "slowly, after a hold")
+    }
+
     @Test(arguments: ["results", "jobs", "dead", "queue"])
     func projectWithAKeyOfTheWrongTypeSaysSoAndHidesNoOther(_ key: String) async throws {
         try await withBench { bench in

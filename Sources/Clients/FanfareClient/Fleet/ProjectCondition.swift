@@ -39,6 +39,7 @@ extension OverviewReply {
         guard entries + open > 0 else { return Condition(word: "idle") }
         if workersAlive == 0 { return Condition(word: "unserved", reason: "no worker serves the project") }
         if !outage.isEmpty { return Condition(word: "working", reason: outage, sinceMs: sinceMs) }
-        return Condition(word: "working", reason: isRecovering ? "slowly, after a hold" : nil)
+        if isRecovering { return Condition(word: "working", reason: "slowly, after a hold") }
+        return Condition(word: "working", reason: paceReason.isEmpty ? nil : paceReason)
     }
 }

@@ -68,5 +68,6 @@ extension SendMachine {
         available -= min(available, singles)
         call.permitsFanout = max(0, queue.unsent - singles - available)
         call.multicast = shared.map { $0.next > available ? $0.next : 0 }
+        call.isMulticastSmall = shared?.isSmall == true && call.multicast != 0
     }
 }

@@ -64,6 +64,8 @@ extension SendMachine {
     struct SharedDemand: Equatable {
         /// Recipients of the next multicast; 0 when there is none.
         var next = 0
+        /// Whether the next multicast is of a job of one batch.
+        var isSmall: Bool { singles > 0 }
         /// Unsent recipients of one-batch jobs that go in multicasts.
         var singles = 0
     }

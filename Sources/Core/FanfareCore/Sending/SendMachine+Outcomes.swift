@@ -52,7 +52,11 @@ extension SendMachine {
     /// Learns how FCM fares from an answer to a send.
     private mutating func learn(from outcome: RequestOutcome, _ request: InFlightRequest) {
         if outcome.isAnswer {
-            answers.add(refusedForMs: verdicts.lazy.compactMap(\.refusedForMs).max(), now: now.monotonicNs)
+            answers.add(
+                refusedForMs: verdicts.lazy.compactMap(\.refusedForMs).max(),
+                isFailing: verdicts.allSatisfy(\.isOverload),
+                now: now.monotonicNs
+            )
         }
         limit.answered(verdicts, startedNs: request.started.monotonicNs, inFlight: inFlight + 1, now: now.monotonicNs)
         let isOverloaded = verdicts.contains(where: \.isOverload)

@@ -34,6 +34,8 @@ public struct ClaimCall: Equatable, Sendable {
     public var answers: AnswerReport?
     /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
     public var multicast: Int?
+    /// Whether that multicast is of a job of one batch, which does not wait for the debt of fan-outs.
+    public var isMulticastSmall = false
 
     public init(
         worker: String,
@@ -59,11 +61,13 @@ public struct ClaimCall: Equatable, Sendable {
             optional += ["answers", String(answers.answers)]
             // Fields that are 0 in most claims are left out.
             if answers.answers > 0 { optional += ["span", String(answers.spanMs)] }
+            if answers.failing > 0 { optional += ["failing", String(answers.failing)] }
             if answers.refused > 0 {
                 optional += ["refused", String(answers.refused), "retry_after", String(answers.retryAfterMs)]
             }
         }
         if let multicast { optional += ["multicast", String(multicast)] }
+        if isMulticastSmall { optional += ["small", "1"] }
         return FunctionLibrary.call(
             "claim",
             keys,

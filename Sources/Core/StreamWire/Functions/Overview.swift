@@ -21,6 +21,9 @@ public struct OverviewReply: Equatable, Sendable {
     public var holdMs: Int64 = 0
     /// Whether the project recovers from a hold: it sends at most ten requests a second until FCM answers well.
     public var isRecovering = false
+    /// Why the project uses less than half of what its ramp allows, such as `pace: 13 of 656 permits a second: …`; empty
+    /// when it does not.
+    public var paceReason = ""
     /// Why workers take no jobs: a stream that is not read, such as `results`, `memory` (Redis is nearly full) or
     /// `eviction`; empty for no reason.
     public var pressure = ""
@@ -64,6 +67,7 @@ public struct OverviewReply: Equatable, Sendable {
         blockReason = text("block")
         holdMs = fields.count("hold_ms")
         isRecovering = fields.flag("recovering")
+        paceReason = text("pace")
         pressure = text("pressure")
         outage = text("unreachable")
         outageSinceMs = fields.count("unreachable_since")

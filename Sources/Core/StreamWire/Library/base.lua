@@ -97,6 +97,7 @@
 --   ctl `have`, `at`, `level`       permits in the bucket, and when they were counted; permits a second on the ramp
 --   ctl `owed`, `owed_until`        permits reserved for single recipients that found none
 --   ctl `debt`                      permits that multicasts took in advance from the fan-out share
+--   ctl `pacing`                    what the pace remembers beside the bucket; see quota.lua
 --   ctl `share`                     the share of refusals by which the pace is lowered
 --   ctl `newest`                    the newest place in the ring `answers`
 --   ctl `answered_at`, `refused_at` when FCM last answered, and last refused
@@ -141,7 +142,8 @@ end
 
 -- Fields of `ctl` that most calls need, read by one command; write_control writes all changes by one.
 local CONTROL_FIELDS = { 'clock', 'lead', 'epoch', 'level', 'have', 'at', 'hold_until', 'owed', 'owed_until', 'block',
-  'pause', 'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest', 'quota' }
+  'pause', 'pressure', 'alone', 'left', 'debt', 'recovering', 'share', 'answered_at', 'refused_at', 'newest', 'quota',
+  'pacing' }
 
 local function read_control(base)
   local control = read_fields(base .. 'ctl', CONTROL_FIELDS)

@@ -285,7 +285,8 @@ function overview(base)
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
-    'rate', rate.rate, 'recovering', rate.recovering, 'quota', redis.call('HGET', base .. 'ctl', 'quota') or '0',
+    'rate', rate.rate, 'recovering', rate.recovering, 'pace', pace_reason(control, now),
+    'quota', redis.call('HGET', base .. 'ctl', 'quota') or '0',
     'active', table.concat(active, ' '), 'active_left', table.concat(left, ' '), 'epoch', control.epoch or '0' }
 end
 

@@ -4,9 +4,11 @@
 -- and FCM answers, and falls by the same slope while the bucket is full. After a hold: see "The share rule".
 --
 -- A legacy multicast is sent as a whole: the fan-out share may go into debt for it. While it has debt, the permits that
--- come in go first to single recipients (`reserve`), then to the debt, then to the bucket.
+-- come in go first to single recipients (`reserve`), then to the debt, then to the bucket. The multicast of a job of one
+-- batch does not wait for the debt of fan-outs: it has a debt of its own, which is paid before theirs. While a debt is
+-- paid, the permits count as used, and one good answer since the last multicast counts as answering.
 
-local lend, hold_sends, current_pace, apply_answers, update_quota, lowest_quota
+local lend, hold_sends, current_pace, pace_reason, apply_answers, update_quota, lowest_quota
 do
 
 -- Workers whose configurations differ for a moment may have different quotas; the lowest one counts.
@@ -32,16 +34,81 @@ end
 
 -- Requests a second of a project that recovers from a hold.
 local RECOVERY_RATE = 10
--- FCM counts as answering if a worker reported an answer within this time, in ms.
+-- FCM counts as answering if a worker reported a good answer within this time, in ms.
 local ANSWERS_WITHIN = 2000
 -- How long a refusal counts, in ms.
 local REFUSAL_COUNTS = 60000
+-- A demand for permits lasts this long after a worker got fewer than it wanted, in ms.
+local DEMAND_LASTS = 1000
+-- The longest time between two calls in which permits count as used without a bucket that was empty, in seconds.
+local LONGEST_USE = 1
+-- The time over which `used` and `allowed` are averaged, in seconds.
+local AVERAGED_OVER = 5
+
+-- What the pace remembers beside the bucket, in one field: `small`, the part of the debt of jobs of one batch;
+-- `multicast_at`, `good_at`, `wanted_at`: when a multicast was last lent, FCM last answered well, and a worker last got
+-- fewer permits than it wanted; `ramp`: permits a second that the ramp allows while FCM answers; `allowed`, `used`:
+-- averages of the ramp and of the permits that were used.
+local PACING = { 'small', 'multicast_at', 'good_at', 'wanted_at', 'ramp', 'allowed', 'used' }
+
+local function read_pacing(control)
+  if not control.read_pacing then
+    local pacing, i = {}, 0
+    for word in string.gmatch(control.pacing or '', '[^|]+') do
+      i = i + 1
+      pacing[PACING[i] or ''] = tonumber(word)
+    end
+    for _, name in ipairs(PACING) do pacing[name] = pacing[name] or 0 end
+    control.read_pacing = pacing
+  end
+  return control.read_pacing
+end
+
+local function save_pacing(control)
+  local pacing = read_pacing(control)
+  set_control(control, 'pacing', string.format('%.6f|%d|%d|%d|%.6f|%.6f|%.6f', pacing.small, pacing.multicast_at,
+    pacing.good_at, pacing.wanted_at, pacing.ramp, pacing.allowed, pacing.used))
+end
+
+-- The highest rate of a quota in permits a second, the rate at which the ramp begins, and its rise in each second.
+local function ramp_of(quota)
+  local full = 0.985 * quota / 60
+  local floor = math.min(full, math.max(full / 50, 10))
+  return full, floor, (full - floor) / 60
+end
+
+-- After a hold the ramp begins at the level from there.
+local function restart_ramp(control)
+  local pacing, level = read_pacing(control), tonumber(control.level) or 0
+  pacing.ramp, pacing.allowed, pacing.used = level, level, level
+end
+
+-- Whether FCM answers well. One answer to a multicast counts for as long as the debt of the multicast is paid.
+local function is_answering(control, pacing, debt, now)
+  if pacing.good_at == 0 then return false end
+  if now <= pacing.good_at + ANSWERS_WITHIN then return true end
+  return debt > 0 and pacing.good_at >= pacing.multicast_at and pacing.good_at >= (tonumber(control.answered_at) or 0)
+end
+
+-- Follows the ramp, and averages what it allows and what is used, for pace_reason. `rate`: permits used a second.
+local function follow_ramp(pacing, quota, debt, passed, rate, now)
+  local full, floor, slope = ramp_of(quota)
+  local is_wanted = debt > 0 or now <= pacing.wanted_at + DEMAND_LASTS
+  local climb = is_wanted and math.min(passed, LONGEST_USE) or -passed
+  pacing.ramp = math.min(full, math.max(floor, pacing.ramp + slope * climb))
+  if is_wanted then
+    local weight = math.min(1, passed / AVERAGED_OVER)
+    pacing.allowed = pacing.allowed + (pacing.ramp - pacing.allowed) * weight
+    pacing.used = pacing.used + (rate - pacing.used) * weight
+  else
+    pacing.allowed, pacing.used = pacing.ramp, pacing.ramp
+  end
+end
 
 -- The bucket as it is now: `have` permits of at most `cap`; `level`: permits a second at this point of the ramp.
 local function refill(control, quota, now)
-  local full = 0.985 * quota / 60
-  local floor = math.min(full, math.max(full / 50, 10))
-  local slope = (full - floor) / 60
+  local full, floor, slope = ramp_of(quota)
+  local pacing = read_pacing(control)
   local level = math.min(full, math.max(floor, tonumber(control.level) or floor))
   local hold_until, debt = tonumber(control.hold_until) or 0, tonumber(control.debt) or 0
   if hold_until > now then
@@ -57,16 +124,19 @@ local function refill(control, quota, now)
     local passed = math.min(now - at, 600000) / 1000
     local filling = math.min(passed, math.max(0, cap - have + (recovers and 0 or debt)) / rate)
     local income = rate * filling
+    local answers = is_answering(control, pacing, debt, now)
+    follow_ramp(pacing, quota, debt, passed, income / passed, now)
     if recovers then
       -- A recovery lends by requests; their recipients' debt is paid at half the level, the pace after the recovery.
-      debt = math.max(0, debt - level / 2 * passed)
+      local paid = math.min(debt, level / 2 * passed)
+      debt, pacing.small = debt - paid, math.max(0, pacing.small - paid)
     else
       local paid = math.min(debt, math.max(0, income - math.max(0, math.max(1, cap / 10) - have)))
       debt, income = debt - paid, income - paid
+      pacing.small = math.max(0, pacing.small - paid)
     end
     have = have + income
-    local answers = now <= (tonumber(control.answered_at) or 0) + ANSWERS_WITHIN
-    local gain = recovers and filling or answers and 2 * filling or 0
+    local gain = recovers and filling or answers and 2 * math.min(filling, LONGEST_USE) or 0
     level = math.min(full, math.max(floor, level + slope * (gain - passed)))
     cap = math.max(1, pace() / 4)
   elseif at and at > now + 1000 then
@@ -82,12 +152,18 @@ local function save_bucket(control, bucket)
   set_control(control, 'have', bucket.have)
   set_control(control, 'at', int(bucket.at))
   if bucket.debt > 0 or control.debt then set_control(control, 'debt', bucket.debt) end
+  save_pacing(control)
+end
+
+-- How many permits may be lent in advance without a look at the last 60 s.
+local function slack_of(quota)
+  return quota * 0.0068
 end
 
 -- The permits that were lent within the last 60 s and the 250 ms for which they are good, by half seconds; nil unless
 -- the project has multicasts and too little slack for the largest one. `multicast`: see lend.
 local function recent_loans(base, quota, now, multicast)
-  if quota * 0.0068 >= BATCH or (not multicast and redis.call('EXISTS', base .. 'lent') == 0) then return nil end
+  if slack_of(quota) >= BATCH or (not multicast and redis.call('EXISTS', base .. 'lent') == 0) then return nil end
   local counts, sum, old = pairs_to_map(redis.call('HGETALL', base .. 'lent')), 0, {}
   for name, count in pairs(counts) do
     local at = tonumber(name) * 500
@@ -125,14 +201,19 @@ local function reserve_for_singles(base, control, now, lent, missing)
   return owed
 end
 
--- Lends the permits of one multicast, all or none: the fan-out share must have no debt, no single recipient may wait,
--- and the last 60 s must have room beside the tenth of the quota that is kept for single recipients.
-local function lend_multicast(bucket, count, quota, missing, spare, loans)
-  if bucket.debt >= 1 or missing > 0 or bucket.have < 1 then return 0 end
-  if loans and loans.sum + count > quota - quota / 10 then return 0 end
+-- Lends the permits of one multicast, all or none: there must be no debt, no single recipient may wait, and the last 60 s
+-- must have room beside the tenth of the quota that is kept for single recipients. The multicast of a job of one batch,
+-- `is_small`, waits only for the debt of its like and for slack, and leaves half of that tenth.
+local function lend_multicast(bucket, pacing, asked, quota, missing, spare, loans)
+  local count, is_small = math.min(asked.multicast, math.max(1, math.floor(quota / 4))), asked.is_small
+  local debt = is_small and pacing.small or bucket.debt
+  if debt >= 1 or missing > 0 or bucket.have < 1 then return 0 end
+  if loans and loans.sum + count > quota - quota / (is_small and 20 or 10) then return 0 end
+  if not loans and is_small and bucket.debt + count > slack_of(quota) then return 0 end
   local paid = bucket.recovers and 1 or math.min(count, math.max(0, spare))
-  bucket.have = bucket.have - paid
-  bucket.debt = bucket.debt + count - (bucket.recovers and 0 or paid)
+  local owed = count - (bucket.recovers and 0 or paid)
+  bucket.have, bucket.debt = bucket.have - paid, bucket.debt + owed
+  if is_small then pacing.small = pacing.small + owed end
   return count
 end
 
@@ -140,9 +221,9 @@ end
 -- find some too, and never the last tenth of the bucket, which is kept for single recipients.
 -- `control`: as read; the caller writes it. `asked`: permits `returned`, and wanted for `single` recipients and for a
 -- `fanout`; `multicast`: recipients of the fan-out's next multicast, which cannot be divided (0 = there is none), nil
--- from a worker whose requests carry one recipient each.
+-- from a worker whose requests carry one recipient each; `is_small`: the multicast is of a job of one batch.
 function lend(base, control, quota, now, asked)
-  local bucket, multicast = refill(control, quota, now), asked.multicast
+  local bucket, multicast, pacing = refill(control, quota, now), asked.multicast, read_pacing(control)
   if bucket.cap == 0 then
     save_bucket(control, bucket)
     return 0
@@ -155,6 +236,7 @@ function lend(base, control, quota, now, asked)
   -- Returned permits repay the fan-out share's debt first.
   local repaid = math.min(bucket.debt, asked.returned)
   bucket.debt = bucket.debt - repaid
+  pacing.small = math.min(pacing.small, bucket.debt)
   bucket.have = math.min(bucket.cap, bucket.have + asked.returned - repaid)
   local lent = math.min(asked.single, math.floor(bucket.have), left)
   bucket.have = bucket.have - lent
@@ -166,11 +248,12 @@ function lend(base, control, quota, now, asked)
     more = math.min(asked.fanout, spare, left - lent, math.max(math.ceil(bucket.have / 2), math.min(spare, 10)))
   end
   if multicast and multicast > 1 and more < multicast then
-    local count = math.min(multicast, math.max(1, math.floor(quota / 4)))
-    more = lend_multicast(bucket, count, quota, missing, spare, loans)
+    more = lend_multicast(bucket, pacing, asked, quota, missing, spare, loans)
+    if more > 0 then pacing.multicast_at = now end
   else
     bucket.have = bucket.have - more
   end
+  if missing > 0 or more < math.max(asked.fanout, multicast or 0) then pacing.wanted_at = now end
   if loans and lent + more > 0 then redis.call('HINCRBY', base .. 'lent', int(loans.at), int(lent + more)) end
   save_bucket(control, bucket)
   return lent + more
@@ -194,6 +277,19 @@ function hold_sends(control, until_ms)
   set_control(control, 'at', held)
   set_control(control, 'recovering', '1')
   return tonumber(held)
+end
+
+-- Why the project uses less than half of what its ramp allows although workers want more; '' when it does not.
+function pace_reason(control, now)
+  local pacing = read_pacing(control)
+  if pacing.wanted_at == 0 or now > pacing.wanted_at + 2 * DEMAND_LASTS or pacing.used >= pacing.allowed / 2 then
+    return ''
+  end
+  local text = string.format('pace: %d of %d permits a second: ', math.floor(pacing.used), math.floor(pacing.allowed))
+  local answered_at = tonumber(control.answered_at) or 0
+  if now <= answered_at + ANSWERS_WITHIN then return text .. 'the rate rises only while FCM answers well' end
+  if answered_at == 0 then return text .. 'FCM has not answered yet' end
+  return text .. string.format('FCM has not answered for %d s', math.floor((now - answered_at) / 1000))
 end
 
 -- The pace as `overview` shows it: permits a second, and whether the project recovers from a hold.
@@ -257,20 +353,26 @@ local function judge_share(base, control, now, all, bad, wait_until, has_refusal
   elseif is_judged then
     set_control(control, 'recovering', '0')
     set_control(control, 'level', (tonumber(control.level) or 0) / 2)
+    restart_ramp(control)
   end
 end
 
 -- Applies a worker's report to the pace. `report`: number of `answers` since its last claim, of refusals among them
--- (`refused`), the longest Retry-After in ms (`retry_after`), and the age of the first answer in ms (`span`). Without
--- `answers` the worker counts none: the recovery ends, and the pace climbs from its floor.
+-- (`refused`), of those that accepted no recipient for want of capacity (`failing`), the longest Retry-After in ms
+-- (`retry_after`), and the age of the first answer in ms (`span`). Without `answers` the worker counts none: the recovery
+-- ends, and the pace climbs from its floor.
 function apply_answers(base, control, now, report)
   local hold_until, recovers = tonumber(control.hold_until) or 0, control.recovering == '1'
   local answers, refusals = tonumber(report.answers), tonumber(report.refused) or 0
-  if answers ~= 0 then set_control(control, 'answered_at', int(now)) end
+  if answers ~= 0 then
+    set_control(control, 'answered_at', int(now))
+    if (answers or 1) > math.max(refusals, tonumber(report.failing) or 0) then read_pacing(control).good_at = now end
+  end
   if not answers then
     if recovers and hold_until <= now then
       set_control(control, 'recovering', '0')
       set_control(control, 'level', 0)
+      restart_ramp(control)
     end
     return
   end

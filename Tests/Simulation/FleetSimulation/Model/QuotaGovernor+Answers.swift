@@ -25,6 +25,7 @@ extension QuotaGovernor {
     mutating func apply(_ report: AnswerReport?, nowMs: Int64) {
         guard let report else {
             answeredAtMs = nowMs
+            goodAtMs = nowMs
             guard isRecovering, holdUntilMs <= nowMs else { return }
             isRecovering = false
             level = 0
@@ -32,6 +33,7 @@ extension QuotaGovernor {
         }
         guard report.answers > 0 else { return }
         answeredAtMs = nowMs
+        if report.answers > max(report.refused, report.failing) { goodAtMs = nowMs }
         let isHeld = holdUntilMs > nowMs
         guard isHeld || nowMs - report.spanMs >= holdUntilMs else { return }
         var since = isHeld ? 0 : holdUntilMs

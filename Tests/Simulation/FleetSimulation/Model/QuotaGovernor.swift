@@ -22,6 +22,10 @@ struct QuotaGovernor: Equatable, Sendable {
     var isRecovering = false
     /// Permits that fan-outs were lent in advance, for multicasts.
     private(set) var debt = 0.0
+    /// The part of the debt that multicasts of one-batch jobs have.
+    private(set) var smallDebt = 0.0
+    /// When a multicast was last lent.
+    private(set) var multicastAtMs: Int64 = 0
     /// Permits reserved for single recipients that found none, and the end of the reservation.
     private var owed = 0
     private var owedUntilMs: Int64 = 0
@@ -32,6 +36,8 @@ struct QuotaGovernor: Equatable, Sendable {
     // The workers' reports; see ``apply(_:nowMs:)``.
     var reports: [CountedAnswers] = []
     var answeredAtMs: Int64 = 0
+    /// When FCM last answered well.
+    var goodAtMs: Int64 = 0
     var refusedAtMs: Int64 = 0
     var share = 0.0
 
@@ -41,6 +47,10 @@ struct QuotaGovernor: Equatable, Sendable {
     var full: Double { 0.985 * Double(quota) / 60 }
     /// The rate at which the climb begins. A rate of up to ten a second needs no climb.
     var floor: Double { min(full, max(full / 50, 10)) }
+    /// Permits that may be lent in advance without a look at the last minute.
+    private var slack: Double { Double(quota) * 0.0068 }
+    /// The longest time between two calls in which permits count as used, in seconds.
+    private static let longestUse = 1.0
     /// Requests a second of a project that recovers from a hold.
     static let recoveryRate = 10.0
 
@@ -53,8 +63,11 @@ struct QuotaGovernor: Equatable, Sendable {
     ///   - fanout: permits wanted for fan-outs.
     ///   - unit: recipients of the fan-out's next multicast, which is lent whole or not at all and may put the fan-out
     ///     share into debt. nil if each request carries one recipient.
+    ///   - isSmall: whether that multicast is of a job of one batch, which does not wait for the debt of fan-outs.
     /// - Returns: the permits lent, valid for 250 ms from before the call.
-    mutating func lend(returned: Int, single: Int, fanout: Int, unit: Int? = nil, nowMs: Int64) -> Int {
+    mutating func lend(returned: Int, single: Int, fanout: Int, unit: Int? = nil, isSmall: Bool = false, nowMs: Int64)
+        -> Int
+    {
         var bucket = refill(nowMs)
         guard bucket.cap > 0 else {
             save(bucket)
@@ -64,7 +77,7 @@ struct QuotaGovernor: Equatable, Sendable {
         let single = max(0, single)
         var left = Int.max
         var lately: Int?
-        if Double(quota) * 0.0068 < Double(Batch.maximumSize), unit != nil || keepsLent {
+        if slack < Double(Batch.maximumSize), unit != nil || keepsLent {
             takeBack(returned, nowMs)
             let sum = lent.values.reduce(0, +)
             lately = sum
@@ -72,6 +85,7 @@ struct QuotaGovernor: Equatable, Sendable {
         }
         let repaid = min(bucket.debt, Double(returned))
         bucket.debt -= repaid
+        bucket.smallDebt = min(bucket.smallDebt, bucket.debt)
         bucket.have = min(bucket.cap, bucket.have + Double(returned) - repaid)
         let given = min(single, Int(bucket.have), left)
         bucket.have -= Double(given)
@@ -86,8 +100,11 @@ struct QuotaGovernor: Equatable, Sendable {
         }
         if let unit, unit > 1, more < unit {
             let unit = min(unit, max(1, quota / 4))
-            let hasRoom = lately.map { Double($0 + given + unit) <= Double(quota) - Double(quota) / 10 } ?? true
-            more = hasRoom && missing == 0 ? bucket.lend(unit, spare: spare) : 0
+            let kept = Double(quota) / (isSmall ? 20 : 10)
+            let hasSlack = !isSmall || bucket.debt + Double(unit) <= slack
+            let hasRoom = lately.map { Double($0 + unit) <= Double(quota) - kept } ?? hasSlack
+            more = hasRoom && missing == 0 ? bucket.lend(unit, spare: spare, isSmall: isSmall) : 0
+            if more > 0 { multicastAtMs = nowMs }
         } else {
             bucket.have -= Double(more)
         }
@@ -134,14 +151,17 @@ struct QuotaGovernor: Equatable, Sendable {
         /// 0 while the project is held.
         var cap: Double
         var debt: Double
+        var smallDebt: Double
         var isRecovering: Bool
         var atMs: Int64
 
-        mutating func lend(_ unit: Int, spare: Int) -> Int {
-            guard debt < 1, have >= 1 else { return 0 }
+        mutating func lend(_ unit: Int, spare: Int, isSmall: Bool) -> Int {
+            guard (isSmall ? smallDebt : debt) < 1, have >= 1 else { return 0 }
             let paid = isRecovering ? 1 : min(unit, max(0, spare))
+            let owed = Double(unit - (isRecovering ? 0 : paid))
             have -= Double(paid)
-            debt += Double(unit - (isRecovering ? 0 : paid))
+            debt += owed
+            if isSmall { smallDebt += owed }
             return unit
         }
     }
@@ -152,8 +172,17 @@ struct QuotaGovernor: Equatable, Sendable {
         let slope = (full - floor) / 60
         var level = min(full, max(floor, self.level ?? floor))
         var debt = debt
+        var smallDebt = smallDebt
         if holdUntilMs > nowMs {
-            return Bucket(level: level, have: 0, cap: 0, debt: debt, isRecovering: isRecovering, atMs: holdUntilMs)
+            return Bucket(
+                level: level,
+                have: 0,
+                cap: 0,
+                debt: debt,
+                smallDebt: smallDebt,
+                isRecovering: isRecovering,
+                atMs: holdUntilMs
+            )
         }
         let share = refusedAtMs > 0 && nowMs < refusedAtMs + Self.refusalCountsMs ? share : 0
         func pace() -> Double { isRecovering ? min(full, Self.recoveryRate) : level * (1 - share) }
@@ -165,16 +194,14 @@ struct QuotaGovernor: Equatable, Sendable {
             let passed = Double(min(nowMs - last, 600_000)) / 1_000
             let filling = min(passed, max(0, cap - have + (isRecovering ? 0 : debt)) / rate)
             var income = rate * filling
-            if isRecovering {
-                debt = max(0, debt - level / 2 * passed)
-            } else {
-                let paid = min(debt, max(0, income - max(0, max(1, cap / 10) - have)))
-                debt -= paid
-                income -= paid
-            }
+            let answers = isAnswering(nowMs)
+            let most = isRecovering ? level / 2 * passed : income - max(0, max(1, cap / 10) - have)
+            let paid = min(debt, max(0, most))
+            debt -= paid
+            smallDebt = max(0, smallDebt - paid)
+            if !isRecovering { income -= paid }
             have += income
-            let answers = nowMs <= answeredAtMs + Self.answersWithinMs
-            let gain = isRecovering ? filling : answers ? 2 * filling : 0
+            let gain = isRecovering ? filling : answers ? 2 * min(filling, Self.longestUse) : 0
             level = min(full, max(floor, level + slope * (gain - passed)))
             cap = max(1, pace() / 4)
         } else if let last = atMs, last > nowMs + 1_000 {
@@ -186,9 +213,17 @@ struct QuotaGovernor: Equatable, Sendable {
             have: min(have, cap),
             cap: cap,
             debt: debt,
+            smallDebt: smallDebt,
             isRecovering: isRecovering,
             atMs: max(at ?? nowMs, nowMs)
         )
+    }
+
+    /// One answer to a multicast counts for as long as its debt is paid.
+    private func isAnswering(_ nowMs: Int64) -> Bool {
+        guard goodAtMs > 0 else { return false }
+        if nowMs <= goodAtMs + Self.answersWithinMs { return true }
+        return debt > 0 && goodAtMs >= multicastAtMs && goodAtMs >= answeredAtMs
     }
 
     /// Rounds to six decimals, as Redis stores them.
@@ -197,6 +232,7 @@ struct QuotaGovernor: Equatable, Sendable {
         level = rounded(bucket.level)
         have = rounded(bucket.have)
         debt = rounded(bucket.debt)
+        smallDebt = rounded(bucket.smallDebt)
         share = rounded(share)
         atMs = bucket.atMs
     }

@@ -36,6 +36,18 @@ import Testing
         #expect(tally.report(now: 60 * Self.ms) == AnswerReport())
     }
 
+    @Test func failingAnswersAreReportedOnce() {
+        var tally = AnswerTally()
+        tally.add(refusedForMs: nil, isFailing: true, now: 0)
+        tally.add(refusedForMs: nil, now: 0)
+        let first = tally.report(now: 0)
+        #expect(first.answers == 2 && first.failing == 1)
+        tally.add(refusedForMs: nil, isFailing: true, now: 0)
+        tally.confirm()
+        let second = tally.report(now: 0)
+        #expect(second.answers == 1 && second.failing == 1)
+    }
+
     @Test func retryAfterEndsAtItsTime() {
         var tally = AnswerTally()
         tally.add(refusedForMs: 1_000, now: 0)
