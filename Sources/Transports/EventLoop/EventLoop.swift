@@ -50,7 +50,8 @@ public final class EventLoop {
     private var turnEnds: [(id: UInt64, body: () -> Void)] = []
     private var stopping = false
 
-    /// CLOCK_MONOTONIC in nanoseconds, read once a turn. Use ``readClock()`` where the length of a turn matters.
+    /// Nanoseconds since boot, read once a turn: the clock is never set, and counts while the machine sleeps. Use
+    /// ``readClock()`` where the length of a turn matters.
     public private(set) var now: UInt64
 
     public init() throws(SystemError) {
@@ -73,7 +74,7 @@ public final class EventLoop {
 
     public static func readClock() -> UInt64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(CLOCK_BOOTTIME, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 

@@ -22,6 +22,8 @@ public final class LanePool {
     /// Called after completions that came together. Requests sent from here leave before the rest of the turn. It may
     /// close the pool.
     public var onRoom: () -> Void = {}
+    /// Whether requests may begin, asked right before a library runs. If not, unwritten requests are `.unsent`.
+    public var mayBegin: () -> Bool = { true }
 
     private let engine: any LaneEngine
     private var rule: RequestRule
@@ -53,8 +55,7 @@ public final class LanePool {
 
     // MARK: The outside
 
-    /// How many more requests the pool accepts now. It falls to 0 while the origin cannot be reached; the loop makes a
-    /// turn when it rises again.
+    /// How many more requests the pool accepts: 0 while the origin cannot be reached. A rise makes the loop turn.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
         let open = lanes.reduce(0) { $0 + max(0, $1.state.limit - $1.state.inFlight) }
@@ -78,8 +79,8 @@ public final class LanePool {
 
     /// Queues a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
     public func send(_ request: HTTPRequest) {
-        if isClosed { return complete(request.tag, .unsent(reason: "the pool is closed")) }
-        if let refusal = rule.refusal(of: request) { return complete(request.tag, .unsent(reason: refusal)) }
+        let refusal = isClosed ? "the pool is closed" : rule.refusal(of: request)
+        if let refusal { return complete(request.tag, .unsent(reason: refusal)) }
         guard freeSlots > 0 else { return complete(request.tag, .unsent(reason: "no free slot")) }
         let timeout = min(max(1, request.timeoutMs), 3_600_000)
         queue.append(WaitingRequest(request: request, deadlineMs: nowMs + timeout))
@@ -146,17 +147,29 @@ public final class LanePool {
         work.removeAll(keepingCapacity: true)
         for lane in again { lane.isListed = false }
         for lane in again { pump(lane) }
-        for lane in again { lane.connection?.flush() }
-        for lane in pumped { lane.connection?.flush() }
+        for lane in again + pumped {
+            withdrawIfStopped(from: lane)
+            lane.connection?.flush()
+        }
         pumped.removeAll(keepingCapacity: true)
     }
 
     private func pump(_ lane: Lane) {
         guard let connection = lane.connection else { return }
+        withdrawIfStopped(from: lane)
         connection.pump()
         while let (number, end) = connection.nextEnd() { finish(number, on: lane, end) }
         if let limit = lane.state.serverLimit, limit < planner.learned { planner.lowerLimit(to: limit) }
         if lane.state.isOverloaded { planner.lowerLimit(to: lane.state.window.limit) }
+    }
+
+    /// While requests may not begin, takes back those of which the library has written nothing.
+    private func withdrawIfStopped(from lane: Lane) {
+        guard lane.state.inFlight > 0, !mayBegin(), let connection = lane.connection else { return }
+        for number in lane.numbers(where: { number, _ in connection.isHeldBack(number) }) {
+            _ = connection.cancel(number, reason: "no request may begin", as: .withdrawn)
+            complete(release(number, from: lane, .withdrawn), reason: "no request may begin")
+        }
     }
 
     private func enlist(_ lane: Lane) {
@@ -186,6 +199,7 @@ public final class LanePool {
 
     private func assignQueued() {
         guard !queue.isEmpty else { return }
+        guard mayBegin() else { return completeQueue(reason: "no request may begin") }
         // A connection that was idle for long may be dead, and nothing has shown it.
         for lane in lanes where lane.state.inFlight == 0 && isTooOld(lane) {
             lane.state.retire()

@@ -31,6 +31,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// Workers ignore the news of cancels and pauses.
     case ignoreNews = "ignore-news"
     case sendPastLease = "send-past-lease"
+    /// A send that was decided before the worker was frozen begins after it.
+    case sendAfterFreeze = "send-after-freeze"
     /// Recipients that a dead worker may have sent to count as unsent.
     case forgetDoubt = "forget-doubt"
     /// Recipients that a dead worker may have sent to are sent to again, even in at-most-once jobs.

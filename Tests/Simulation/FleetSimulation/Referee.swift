@@ -11,6 +11,8 @@ public struct Tally: Equatable, Sendable {
     /// Recipients whose results entry was written again after a call that failed after its entry.
     public var repeatedEntries = 0
     public var crashes = 0
+    /// Freezes between two actions of a turn.
+    public var freezes = 0
     public var declaredDead = 0
     public var activations = 0
     public var preemptions = 0
@@ -252,7 +254,8 @@ final class Referee {
             violate("job \(id) is sent although the project is paused")
         }
         let length = clock.now - holdBeganAt
-        let bound = isPathClear ? 100_000 : 260_000
+        // Permits and decisions last a quarter of a second each.
+        let bound = isPathClear ? 100_000 : 510_000
         if clock.now < holdEndsAt, clock.steppedAt <= holdBeganAt, length > bound {
             violate("job \(id) is sent \(length / 1_000) ms into a hold")
         }

@@ -16,7 +16,7 @@ public enum SeedRun {
             "\(runs) runs, \(tally.time / 60_000_000) virtual minutes, \(tally.events) events: \(tally.sends) sends, "
                 + "\(tally.repeats) flagged repeats, \(tally.explained) explained by a rollback, \(tally.results) results, "
                 + "\(tally.failedCalls) failed record calls, \(tally.repeatedEntries) results repeated by them, "
-                + "\(tally.crashes) crashes, \(tally.declaredDead) declared dead, \(tally.activations) turns, "
+                + "\(tally.crashes) crashes, \(tally.freezes) freezes between actions, \(tally.declaredDead) declared dead, \(tally.activations) turns, "
                 + "\(tally.preemptions) preempted, \(tally.parked) parked, \(tally.holds) holds, "
                 + "\(tally.rollbacks) rollbacks, \(tally.stops) stopped by a condition, \(tally.canaries) canaries, "
                 + "\(tally.yields) slots given up for a rate, "
@@ -79,6 +79,7 @@ extension Tally {
         failedCalls += other.failedCalls
         repeatedEntries += other.repeatedEntries
         crashes += other.crashes
+        freezes += other.freezes
         declaredDead += other.declaredDead
         activations += other.activations
         preemptions += other.preemptions

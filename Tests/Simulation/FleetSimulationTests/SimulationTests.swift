@@ -19,6 +19,16 @@ import Testing
         #expect(first.tally == second.tally && first.violation == second.violation)
     }
 
+    /// Workers are frozen between any two of their actions.
+    @Test func freezesBetweenActionsBreakNoRule() {
+        let seeds = (0..<12).flatMap { [UInt64(16 * $0 + 9), UInt64(16 * $0 + 12)] }
+        let sum = SeedRun.run(seeds, threads: 2)
+        #expect(sum.failures.map { "seed \($0.seed): \($0.violation)" } == [])
+        #expect(sum.tally.freezes > 20, "\(sum.tally.freezes)")
+        let broken = SeedRun.run(seeds, mutation: .sendAfterFreeze, threads: 2)
+        #expect(broken.failures.contains { $0.violation.contains("after it was stopped") })
+    }
+
     /// Omitted rules, each with a seed whose run must detect it. If the draws change, `ops/simulate --mutation NAME`
     /// finds a new seed. `RareRuleTests` and `LoadSimulationTests` cover the other rules.
     @Test(arguments: [

@@ -15,6 +15,8 @@ public struct SendGate: Equatable, Sendable {
         case pressure(String)
         /// Another project of this process runs a quarantined batch.
         case quarantine
+        /// The last news of the project are so old that a pause or a cancel may be unknown here.
+        case newsStale
         /// As many results as a crash may lose are not confirmed by Redis yet.
         case uncommitted
         /// FCM asked for a pause; nanoseconds on the clock that is never set.
@@ -70,7 +72,13 @@ public struct SendGate: Equatable, Sendable {
     public private(set) var blockedAt: UInt64 = 0
     /// Results and retries that Redis has not confirmed.
     public var uncommitted = 0
+    /// When the last question was asked whose answer brought the project's news, in nanoseconds since boot; nil before the
+    /// first. Only claims bring news, and an answer may have waited in a socket while the worker was frozen.
+    public private(set) var newsAskedNs: UInt64?
     private let mostUncommitted: Int
+
+    /// The age of news with which a send may still begin, in nanoseconds.
+    static let newsLastNs: UInt64 = 1_000_000_000
 
     private static let mostHoldMs: Int64 = 21_600_000
 
@@ -81,6 +89,15 @@ public struct SendGate: Equatable, Sendable {
     public mutating func hold(milliseconds: Int64, now: UInt64) {
         guard milliseconds > 0 else { return }
         heldUntil = max(heldUntil, now + UInt64(min(milliseconds, Self.mostHoldMs)) * 1_000_000)
+    }
+
+    /// Redis has answered the question for news that was asked at this time.
+    public mutating func newsCame(askedNs: UInt64) { newsAskedNs = max(newsAskedNs ?? 0, askedNs) }
+
+    /// Whether Redis' last news are younger than a second.
+    public func hasFreshNews(now: UInt64) -> Bool {
+        guard let newsAskedNs else { return false }
+        return now < newsAskedNs.adding(Self.newsLastNs)
     }
 
     public func isHeld(now: UInt64) -> Bool { now < heldUntil }
@@ -116,6 +133,7 @@ public struct SendGate: Equatable, Sendable {
         if let pauseReason { return .paused(pauseReason) }
         if let pressure { return .pressure(pressure) }
         if !resources.isQuarantineOpen { return .quarantine }
+        if !hasFreshNews(now: now) { return .newsStale }
         // Past this bound sends wait for Redis: a crash would lose too many results.
         if uncommitted >= mostUncommitted { return .uncommitted }
         if isHeld(now: now) { return .held(untilNs: heldUntil) }
@@ -137,6 +155,7 @@ extension SendGate.Reason: CustomStringConvertible {
         case .paused(let reason): "paused: \(reason)"
         case .pressure(let pressure): "pressure: \(pressure)"
         case .quarantine: "another project runs a quarantined batch"
+        case .newsStale: "waiting for news of Redis"
         case .uncommitted: "waiting for Redis to take results"
         case .held: "held: FCM asked for a pause"
         case .credentialPending, .credentialStuck: "credentials: waiting for an access token"

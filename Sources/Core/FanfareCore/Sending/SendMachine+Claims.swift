@@ -7,6 +7,7 @@ extension SendMachine {
     private static var longHoldMs: Int64 { 2_000 }
 
     mutating func replied(_ reply: ClaimReply, askedNs: UInt64) {
+        gate.newsCame(askedNs: askedNs)
         permits.lent(reply.permits, at: askedNs)
         hold(milliseconds: reply.holdMs)
         updateStops(reply)

@@ -61,7 +61,7 @@ extension SendMachine {
             guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
                 continue
             }
-            if let closesMs = batches[slot].closesMs, now.wallMs >= closesMs {
+            if isClosed(slot, now) {
                 // Its job's send window has closed: what is unsent goes back until the window opens.
                 stop(slot)
                 continue
@@ -79,6 +79,26 @@ extension SendMachine {
         }
         return true
     }
+
+    /// Whether the send window of the batch's job has closed, by the latest time that Redis may have now.
+    private func isClosed(_ slot: Int, _ now: Instant) -> Bool {
+        guard let closesMs = batches[slot].closesMs else { return false }
+        return now.wallMs + now.projectClockErrorMs >= closesMs
+    }
+
+    /// Whether a request may still begin that was decided a moment ago. A process may be frozen between any two steps, so
+    /// the driver asks right before it hands a request to a transport. A request that may not begin counts as unsent.
+    ///
+    /// - Parameter now: read for this call.
+    public func mayBegin(_ tag: Int, now: Instant) -> Bool {
+        guard let request = requests[tag] else { return false }
+        return gate.hasFreshNews(now: now.monotonicNs)
+            && now.monotonicNs < request.started.monotonicNs.adding(Self.decisionLastsNs)
+            && !isClosed(request.slot, now)
+    }
+
+    /// How long a decision to send lasts, in nanoseconds: as long as the permits that it spent.
+    private static var decisionLastsNs: UInt64 { LeasedPermits.lifetimeNs }
 
     /// Sends what it can of one batch; false when there is no room for more.
     private mutating func sendBatch(_ slot: Int, _ room: inout Room) -> Bool {

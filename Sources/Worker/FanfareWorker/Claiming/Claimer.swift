@@ -46,7 +46,8 @@ final class Claimer {
         call.connection = project.connection
         call.nowMs = project.workerClockMs
         plan.sent(call)
-        let askedNs = project.loop.now
+        // Read now: in a long turn the answer would seem older than it is.
+        let askedNs = EventLoop.readClock()
         project.redis.write(call.command(project.keys)) { [weak self] result in
             self?.answered(result, askedNs: askedNs, name: name)
         }
@@ -71,7 +72,7 @@ final class Claimer {
             _ = plan.failed()
             return claim(afterMs: 0)
         }
-        project.syncClock(projectMs: reply.nowMs, projectClockOffsetMs: reply.projectClockOffsetMs)
+        project.syncClock(projectMs: reply.nowMs, projectClockOffsetMs: reply.projectClockOffsetMs, askedNs: askedNs)
         sends.handleAndSend(.claimReplied(reply, askedNs: askedNs))
         if !reply.copying.isEmpty { onCopying(reply.copying) }
         if let closed = reply.closedWindow { onWindowClosed(closed.job, closed.window) }

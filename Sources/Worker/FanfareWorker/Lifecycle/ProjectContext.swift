@@ -79,8 +79,14 @@ final class ProjectContext {
     /// The time of day by Redis' clock in Unix milliseconds, as producers and FCM use it.
     var wallMs: Int64 { nowMs - projectClockOffsetMs }
 
-    func syncClock(projectMs: Int64, projectClockOffsetMs: Int64) {
-        clockOffsetMs = projectMs - SystemClock.bootMs
+    /// How much later the project's time may be at Redis: it was read while this worker waited for the answer.
+    private var projectClockErrorMs: Int64 = 0
+
+    /// - Parameter askedNs: when Redis was asked, in nanoseconds since boot.
+    func syncClock(projectMs: Int64, projectClockOffsetMs: Int64, askedNs: UInt64) {
+        let nowNs = SystemClock.bootNs
+        clockOffsetMs = projectMs - Int64(nowNs / 1_000_000)
+        projectClockErrorMs = Int64((nowNs - min(nowNs, askedNs)) / 1_000_000) + 1
         self.projectClockOffsetMs = projectClockOffsetMs
         knowsTime = true
     }
@@ -95,8 +101,17 @@ final class ProjectContext {
     var leaseHolds: Bool { SystemClock.bootNs < leases.validUntil(project.id) }
 
     /// The moment at which an event is handled.
-    var instant: Instant {
-        Instant(monotonicNs: loop.now, projectMs: nowMs, projectClockOffsetMs: projectClockOffsetMs)
+    var instant: Instant { instant(at: loop.now) }
+    /// The moment of this call. A turn may be long, and the process may have been frozen in it.
+    var presentInstant: Instant { instant(at: EventLoop.readClock()) }
+
+    private func instant(at nowNs: UInt64) -> Instant {
+        Instant(
+            monotonicNs: nowNs,
+            projectMs: nowMs,
+            projectClockOffsetMs: projectClockOffsetMs,
+            projectClockErrorMs: projectClockErrorMs
+        )
     }
 
     // MARK: Life

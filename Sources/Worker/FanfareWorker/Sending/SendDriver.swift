@@ -46,7 +46,7 @@ final class SendDriver {
     /// Begins the sends that may begin.
     func send() {
         readResources()
-        project.machine.send(within: router.room, now: project.instant, into: &queue.actions)
+        project.machine.send(within: router.room, now: project.presentInstant, into: &queue.actions)
         queue.perform { perform($0) }
     }
 
@@ -65,7 +65,11 @@ final class SendDriver {
 
     private func perform(_ action: SendAction) {
         switch action {
-        case .send(let request): router.send(request, headers: credentials.headers.lines(request.headers))
+        case .send(let request):
+            guard project.machine.mayBegin(request.tag, now: project.presentInstant) else {
+                return handle(.completed(tag: request.tag, .unsent(reason: "this worker was not running")))
+            }
+            router.send(request, headers: credentials.headers.lines(request.headers))
         case .flush(let flush): writer.write(flush)
         case .release(let batch, let epoch, let watermark):
             project.redis.send(

@@ -48,6 +48,9 @@ final class TransportRouter {
         } else {
             xmpp = nil
         }
+        // What waits for a connection begins only while a pause or a cancel would be known.
+        fcm.mayBegin = { project.machine.gate.hasFreshNews(now: EventLoop.readClock()) }
+        instanceID.mayBegin = fcm.mayBegin
         fcm.onCompletion = { [weak self] tag, outcome in
             project.observe(outcome, of: .fcm)
             self?.onCompletion(Int(tag), outcome)

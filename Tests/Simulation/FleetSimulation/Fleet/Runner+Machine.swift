@@ -50,10 +50,21 @@ extension Runner {
     private func perform() {
         guard !isPerforming else { return }
         isPerforming = true
+        performRest(from: 0)
+    }
+
+    /// Performs the actions from a place on. The process may be frozen between any two of them.
+    func performRest(from first: Int) {
         let incarnation = process.incarnation
-        var next = 0
+        var next = first
         // A poison recipient may crash the process.
         while next < actions.count, process.incarnation == incarnation {
+            if case .send = actions[next], next > first, world.freezes(process) {
+                return world.schedule(
+                    .thaw(self, action: next, incarnation: incarnation),
+                    at: process.frozenUntil
+                )
+            }
             perform(actions[next])
             next += 1
         }
@@ -64,7 +75,15 @@ extension Runner {
 
     private func perform(_ action: SendAction) {
         switch action {
-        case .send(let request): begin(request)
+        case .send(let request):
+            guard machine.mayBegin(request.tag, now: instant) || world.breaks(.sendAfterFreeze) else {
+                return machine.handle(
+                    .completed(tag: request.tag, .unsent(reason: "frozen")),
+                    now: instant,
+                    into: &actions
+                )
+            }
+            begin(request)
         case .flush(let flush): write(flush)
         case .release(let batch, let epoch, let watermark): release(batch, epoch, watermark)
         case .loadSpec(let job): load(job)

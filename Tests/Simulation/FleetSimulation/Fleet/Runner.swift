@@ -71,6 +71,7 @@ final class Runner {
         machine = Self.machine(world, process, project)
         plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
         actions = []
+        isPerforming = false
         claimToken += 1
         claimDue = .max
         intakes = 0

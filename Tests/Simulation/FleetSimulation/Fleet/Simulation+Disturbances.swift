@@ -41,6 +41,15 @@ extension Simulation {
         }
     }
 
+    /// Whether a process is frozen right now, between two of its actions.
+    func freezes(_ process: WorkerProcess) -> Bool {
+        guard freezesLeft > 0, now < scenario.lastDisturbance, freezingDice.chance(0.05) else { return false }
+        freezesLeft -= 1
+        clock.tally.freezes += 1
+        process.frozenUntil = max(process.frozenUntil, now + freezingDice.int(100_000...5_000_000))
+        return true
+    }
+
     private func drain(_ process: WorkerProcess) {
         guard process.isUp, !process.isDraining, now >= process.frozenUntil else { return }
         process.isDraining = true

@@ -8,6 +8,8 @@ public final class Simulation {
         case claim(Runner, token: Int, incarnation: Int)
         case timer(Runner, SendTimer, incarnation: Int)
         case recordAgain(Runner, PendingFlush, incarnation: Int)
+        /// A process that was frozen between two actions performs the rest.
+        case thaw(Runner, action: Int, incarnation: Int)
         case reach(Call)
         case answer(Call)
         case arrive(Flight)
@@ -34,6 +36,9 @@ public final class Simulation {
     var dice: Dice
     /// Decides which answers of guarded jobs are failures. A separate generator, like that of failing record calls.
     private var failingDice: Dice
+    /// Decides when processes are frozen between two actions. A separate generator, too.
+    var freezingDice: Dice
+    var freezesLeft: Int
     private var queue = EventQueue<Event>()
     var processes: [WorkerProcess] = []
     var pushesLeft: Int
@@ -71,6 +76,8 @@ public final class Simulation {
         jobs = scenario.projects.map { $0.jobs.map(ProductJob.init) }
         dice = Dice(seed: seed ^ 0xFA0F_A7E5)
         failingDice = Dice(seed: seed ^ 0xFA11_0000)
+        freezingDice = Dice(seed: seed ^ 0xF0E2_0000)
+        freezesLeft = scenario.freezesBetweenActions
         pushesLeft = scenario.pushes.count
         poison = scenario.projects.map(\.poison)
         parkedSince = scenario.projects.map { _ in [:] }
@@ -136,6 +143,8 @@ public final class Simulation {
             if isAwake(runner.process, incarnation, event) { runner.handle(.timer(timer)) }
         case .recordAgain(let runner, let flush, let incarnation):
             if isAwake(runner.process, incarnation, event) { runner.write(flush) }
+        case .thaw(let runner, let action, let incarnation):
+            if isAwake(runner.process, incarnation, event) { runner.performRest(from: action) }
         case .reach(let call): reach(call)
         case .answer(let call): answer(call)
         case .arrive(let flight): arrive(flight)

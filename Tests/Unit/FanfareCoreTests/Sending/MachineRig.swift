@@ -34,6 +34,7 @@ struct MachineRig {
     init(_ settings: SendMachine.Settings = .init(), seed: UInt64 = 1) {
         machine = SendMachine(settings, seed: seed, messageNonce: 0)
         machine.gate.isReady = true
+        machine.gate.newsCame(askedNs: now.monotonicNs)
     }
 
     // MARK: Events
@@ -61,9 +62,11 @@ struct MachineRig {
         check()
     }
 
-    mutating func advance(milliseconds: Int64) {
+    /// - Parameter hearsNews: whether Redis answers the worker's questions for news meanwhile.
+    mutating func advance(milliseconds: Int64, hearsNews: Bool = true) {
         now.monotonicNs += UInt64(milliseconds) * 1_000_000
         now.projectMs += milliseconds
+        if hearsNews { machine.gate.newsCame(askedNs: now.monotonicNs) }
     }
 
     /// Lends permits that are good now.

@@ -30,6 +30,7 @@ import Testing
         // Another project's batch: it keeps this one from sending.
         Cause(reason: .quarantine, scopes: [.sending]) { $0.resources.isQuarantineOpen = false },
         Cause(reason: .quarantine, scopes: [.intake]) { $0.resources.isQuarantineHeld = true },
+        Cause(reason: .newsStale, scopes: [.sending]) { $0 = stale($0) },
         Cause(reason: .uncommitted, scopes: [.sending]) { $0.uncommitted = most },
         Cause(reason: .held(untilNs: 5_000_000_000), scopes: [.sending, .intake]) {
             $0.hold(milliseconds: 5_000, now: 0)
@@ -45,7 +46,36 @@ import Testing
     private func gate() -> SendGate {
         var gate = SendGate(mostUncommitted: Self.most)
         gate.isReady = true
+        gate.newsCame(askedNs: 0)
         return gate
+    }
+
+    /// The same gate before any news.
+    private static func stale(_ gate: SendGate) -> SendGate {
+        var stale = SendGate(mostUncommitted: most)
+        stale.resources = gate.resources
+        (stale.isDraining, stale.isReady) = (gate.isDraining, gate.isReady)
+        (stale.pauseReason, stale.pressure, stale.uncommitted) = (gate.pauseReason, gate.pressure, gate.uncommitted)
+        if gate.heldUntil > 0 { stale.hold(milliseconds: Int64(gate.heldUntil / 1_000_000), now: 0) }
+        if let reason = gate.blockReason { stale.block(reason, now: gate.blockedAt) }
+        return stale
+    }
+
+    // MARK: News
+
+    /// The age of news is that of the question, and an earlier question's answer makes no later one older.
+    @Test func newsLastASecondFromTheirQuestion() {
+        var gate = SendGate(mostUncommitted: Self.most)
+        gate.isReady = true
+        #expect(gate.reason(for: .sending, now: 0) == .newsStale)
+        gate.newsCame(askedNs: 5_000_000_000)
+        #expect(gate.reason(for: .sending, now: 5_999_999_999) == nil)
+        #expect(gate.reason(for: .sending, now: 6_000_000_000) == .newsStale)
+        #expect(gate.reason(for: .claiming, now: 6_000_000_000) == nil, "a claim brings the next news")
+        gate.newsCame(askedNs: 1_000_000_000)
+        #expect(gate.newsAskedNs == 5_000_000_000)
+        gate.newsCame(askedNs: .max)
+        #expect(gate.reason(for: .sending, now: .max - 1) == nil, "no time traps")
     }
 
     @Test func anOpenGateStopsNothing() {
