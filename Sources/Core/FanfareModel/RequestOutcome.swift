@@ -19,6 +19,11 @@ public enum RequestOutcome: Equatable, Sendable {
         case .unsent, .refused, .ambiguous: false
         }
     }
+
+    /// A status and headers arrived, and not the whole body.
+    public var isCut: Bool {
+        if case .answered(let answer) = self { !answer.isComplete } else { false }
+    }
 }
 
 /// An HTTP answer, in whatever shape it arrived.

@@ -39,13 +39,22 @@ public struct AdaptiveSendLimit: Sendable {
         retries.sent(isRetry: isRetry, now: now)
     }
 
-    /// Learns from the answer to a request.
+    /// Learns from the answer to a request. A cut answer is a sign of overload whatever it says: the next ones may be cut
+    /// too, and each holds memory until it is.
     ///
-    /// - Parameter inFlight: requests in flight when the answer came, its own included.
-    public mutating func answered(_ verdicts: [Verdict], startedNs: UInt64, inFlight: Int, now: UInt64) {
+    /// - Parameters:
+    ///   - isCut: whether only a part of the answer arrived.
+    ///   - inFlight: requests in flight when the answer came, its own included.
+    public mutating func answered(
+        _ verdicts: [Verdict],
+        isCut: Bool = false,
+        startedNs: UInt64,
+        inFlight: Int,
+        now: UInt64
+    ) {
         // A request that never left says nothing about FCM.
         guard !verdicts.allSatisfy(\.isUnsent) else { return }
-        let isOverload = verdicts.contains(where: \.isOverload)
+        let isOverload = isCut || verdicts.contains(where: \.isOverload)
         if !isOverload { throttle.accepted() }
         concurrency.answered(
             latencyNs: now - min(now, startedNs),

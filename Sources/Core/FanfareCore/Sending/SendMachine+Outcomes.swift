@@ -51,15 +51,20 @@ extension SendMachine {
 
     /// Learns how FCM fares from an answer to a send.
     private mutating func learn(from outcome: RequestOutcome, _ request: InFlightRequest) {
-        if outcome.isAnswer {
-            answers.add(
-                refusedForMs: verdicts.lazy.compactMap(\.refusedForMs).max(),
-                isFailing: verdicts.allSatisfy(\.isOverload),
-                now: now.monotonicNs
-            )
+        let refusedForMs = verdicts.lazy.compactMap(\.refusedForMs).max()
+        // A cut answer proves nothing but a Retry-After in its headers.
+        if outcome.isAnswer, !outcome.isCut || refusedForMs != nil {
+            let isFailing = verdicts.allSatisfy(\.isOverload)
+            answers.add(refusedForMs: refusedForMs, isFailing: isFailing, now: now.monotonicNs)
         }
-        limit.answered(verdicts, startedNs: request.started.monotonicNs, inFlight: inFlight + 1, now: now.monotonicNs)
-        let isOverloaded = verdicts.contains(where: \.isOverload)
+        limit.answered(
+            verdicts,
+            isCut: outcome.isCut,
+            startedNs: request.started.monotonicNs,
+            inFlight: inFlight + 1,
+            now: now.monotonicNs
+        )
+        let isOverloaded = outcome.isCut || verdicts.contains(where: \.isOverload)
         batches[request.slot].isOverloaded = isOverloaded
         // One sign of overload does not count; a share of them does.
         if isOverloaded, limit.isOverloaded { lastOverloadNs = now.monotonicNs }

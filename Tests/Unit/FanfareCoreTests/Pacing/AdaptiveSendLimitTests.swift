@@ -49,6 +49,39 @@ import Testing
         #expect(limit.isOverloaded && limit.limit < before)
     }
 
+    /// A peer that never ends its answers would otherwise get ever more of them to hold.
+    @Test func cutAnswersNeverRaiseTheLimit() {
+        let sent = [Verdict.sent(messageID: "", canonical: nil)]
+        var whole = AdaptiveSendLimit(maxInFlight: 1_000, retryPercent: 10)
+        var cut = whole
+        let before = cut.limit
+        for number in 0..<400 {
+            let now = UInt64(number + 1) * 200_000_000
+            whole.answered(sent, startedNs: now - 1_000_000, inFlight: whole.limit, now: now)
+            cut.answered(sent, isCut: true, startedNs: now - 1_000_000, inFlight: cut.limit, now: now)
+            #expect(cut.limit <= before)
+        }
+        #expect(whole.limit > before && cut.limit == 1 && cut.isOverloaded)
+    }
+
+    /// Sends then go on at ten a second.
+    @Test func cutAnswersPayForNoSend() {
+        var limit = limit()
+        for _ in 0..<200 { limit.sent(isRetry: false, now: 0) }
+        limit.answered([.sent(messageID: "", canonical: nil)], isCut: true, startedNs: 0, inFlight: 1, now: 0)
+        #expect(!limit.maySend(now: 0))
+    }
+
+    @Test func fewCutAnswersChangeNothing() {
+        var limit = limit()
+        answer(&limit, [.sent(messageID: "", canonical: nil)], times: 100)
+        let now: UInt64 = 100 * 200_000_000
+        for _ in 0..<5 {
+            limit.answered([.sent(messageID: "", canonical: nil)], isCut: true, startedNs: now, inFlight: 1, now: now)
+        }
+        #expect(!limit.isOverloaded && limit.limit == 100)
+    }
+
     /// It says nothing about FCM.
     @Test func aRequestThatNeverLeftTeachesNothing() {
         var limit = limit()
