@@ -193,6 +193,16 @@ private func verdict(
 
     // MARK: success
 
+    /// Results wait in memory and in Redis, so no id is longer than any of FCM's.
+    @Test(arguments: ["", #","other":1"#])
+    func nameIsLeftEmptyBeyondItsLimit(rest: String) {
+        for (length, isKept) in [(1_024, true), (1_025, false)] {
+            let name = String(repeating: "n", count: length)
+            let outcome = answer(200, #"{"name":"\#(name)"\#(rest)}"#)
+            #expect(verdict(outcome) == .sent(messageID: isKept ? name : "", canonical: nil))
+        }
+    }
+
     @Test func takesTheName() {
         let outcome = answer(200, #"{"name":"projects/p/messages/0:15%31"}"#)
         #expect(verdict(outcome) == .sent(messageID: "projects/p/messages/0:15%31", canonical: nil))

@@ -76,6 +76,11 @@ enum AnswerBody {
         return String(decoding: name, as: UTF8.self)
     }
 
+    /// The id of a message as results keep it: empty if it is longer than any of FCM's, since results wait in memory.
+    static func keptID(_ text: String) -> String { text.utf8.count <= maximumIDBytes ? text : "" }
+
+    private static let maximumIDBytes = 1_024
+
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
     private static let (openBrace, closeBrace) = (Array("{".utf8), Array("}".utf8))

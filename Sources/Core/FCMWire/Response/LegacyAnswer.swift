@@ -36,7 +36,10 @@ struct LegacyAnswer: Equatable, Sendable {
         switch (messageID, code) {
         case (let messageID?, nil) where !messageID.isEmpty && error == .null:
             let canonical = object["registration_id"]?.string
-            return .accepted(messageID: messageID, canonical: canonical.flatMap { TokenText.isToken($0) ? $0 : nil })
+            return .accepted(
+                messageID: AnswerBody.keptID(messageID),
+                canonical: canonical.flatMap { TokenText.isToken($0) ? $0 : nil }
+            )
         case (nil, let code?) where !code.isEmpty:
             return .rejected(code: code)
         default:

@@ -51,13 +51,13 @@ public enum V1Response {
         nowMs: Int64,
         atMostOnce: Bool
     ) -> Verdict {
-        if let name = AnswerBody.loneName(answer) { return .sent(messageID: name, canonical: nil) }
+        if let name = AnswerBody.loneName(answer) { return .sent(messageID: AnswerBody.keptID(name), canonical: nil) }
         switch AnswerBody(answer) {
         case .json(let value):
             // No documentation shows counts here; if they come, they mean the same as elsewhere.
             if kind == .group, answer.status == 200, let counts = value.object.flatMap(GroupCounts.init) {
                 return counts.verdict(
-                    messageID: value.object?["name"]?.string ?? "",
+                    messageID: AnswerBody.keptID(value.object?["name"]?.string ?? ""),
                     httpStatus: answer.status,
                     none: SharedVerdicts.verdict(
                         statusRow("UNAVAILABLE"),
@@ -66,7 +66,9 @@ public enum V1Response {
                     )
                 )
             }
-            if let name = value.object?["name"]?.string { return .sent(messageID: name, canonical: nil) }
+            if let name = value.object?["name"]?.string {
+                return .sent(messageID: AnswerBody.keptID(name), canonical: nil)
+            }
             // A group's answer has no name; after any other 200 in JSON, a second send would be a duplicate.
             if answer.status == 200 { return .sent(messageID: "", canonical: nil) }
         case .lost:
