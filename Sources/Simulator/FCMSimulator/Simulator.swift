@@ -37,7 +37,7 @@ public struct Simulator: Sendable {
         advance(to: now)
         statistics.requests += 1
         let action = faults.hit(path: read.request.path, random: &ids.random) { read.hasToken(prefix: $0) }
-        if let action, action.replaces { return action.reply }
+        if let action, action.replaces { return action.reply(to: read.request.path) }
         var reply = answer(read, now: now, newToken: newToken)
         if let action {
             reply.delayMs += action.delayMs

@@ -216,28 +216,38 @@ private func failure(_ code: String, _ status: Int = 200) throws -> Failure {
     }
 
     @Test func aLongSentenceIsBounded() {
-        let sentence = "line\n" + String(repeating: "é", count: 10_000)
+        let sentence = "JSON_PARSING_ERROR: line\n" + String(repeating: "é", count: 10_000)
         guard case .failed(let failure) = verdicts(answer(400, sentence, type: "text/plain")).first else {
             Issue.record("not final")
             return
         }
-        #expect(failure.rawError.hasPrefix("line?é") && failure.rawError.utf8.count <= RawError.maximumBytes)
+        #expect(
+            failure.rawError.hasPrefix("JSON_PARSING_ERROR: line?é")
+                && failure.rawError.utf8.count <= RawError.maximumBytes
+        )
     }
 
     @Test(arguments: [401, 403, 404])
     func aServerKeyCannotBeRefreshed(status: Int) {
-        for verdict in verdicts(answer(status, "<HTML>", type: "text/html")) {
+        for verdict in verdicts(answer(status, V1Body.envelope(status, "REFUSED"))) {
             guard case .blockProject(let failure) = verdict else {
                 Issue.record("\(verdict)")
                 continue
             }
-            #expect(failure.httpStatus == status && failure.rawError.isEmpty)
+            #expect(failure.httpStatus == status && failure.rawError == "REFUSED")
         }
+    }
+
+    /// As Google's servlets wrote it.
+    @Test func theirPageOfA401BlocksTheProject() {
+        let page = "<HTML><TITLE>INVALID_KEY</TITLE><BODY><H1>INVALID_KEY</H1><H2>Error 401</H2></BODY></HTML>"
+        let failure = Failure(error: .unspecified, action: .fixCredentials, httpStatus: 401)
+        #expect(verdicts(answer(401, page, type: "text/html; charset=UTF-8"), ["a"]) == [.blockProject(failure)])
     }
 
     @Test(arguments: 500...599)
     func everyServerErrorRetriesTheWholeRequest(status: Int) {
-        for verdict in verdicts(answer(status, "<html>", type: "text/html")) {
+        for verdict in verdicts(answer(status, "", type: "text/plain")) {
             guard case .retry(let retry) = verdict else {
                 Issue.record("\(verdict)")
                 continue

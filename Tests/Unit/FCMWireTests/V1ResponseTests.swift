@@ -121,13 +121,6 @@ private func verdict(
             action: .fixMessage,
             raw: "INVALID_ARGUMENT"
         ),
-        Final(outcome: answer(400), error: .invalidArgument, action: .fixMessage, raw: ""),
-        Final(
-            outcome: answer(400, "<html>bad</html>", type: "text/html"),
-            error: .invalidArgument,
-            action: .fixMessage,
-            raw: ""
-        ),
         Final(
             outcome: answer(
                 403,
@@ -255,7 +248,7 @@ private func verdict(
 
     @Test(arguments: [
         V1Body.envelope(401, "UNAUTHENTICATED", "m", V1Body.errorInfo("ACCESS_TOKEN_EXPIRED")),
-        V1Body.envelope(401, "UNAUTHENTICATED", "Request is missing required authentication credential"), "", "<html>",
+        V1Body.envelope(401, "UNAUTHENTICATED", "Request is missing required authentication credential"),
     ])
     func another401RefreshesTheToken(body: String) {
         guard case .refreshCredential(let failure) = verdict(answer(401, body)) else {
@@ -268,8 +261,7 @@ private func verdict(
     @Test(arguments: [
         (403, V1Body.envelope(403, "PERMISSION_DENIED", "Permission denied on resource"), "PERMISSION_DENIED"),
         (403, V1Body.envelope(403, "PERMISSION_DENIED", "m", V1Body.errorInfo("SERVICE_DISABLED")), "SERVICE_DISABLED"),
-        (403, "<html>", ""), (404, V1Body.envelope(404, "NOT_FOUND"), "NOT_FOUND"), (404, "<html>404</html>", ""),
-        (404, "", ""),
+        (404, V1Body.envelope(404, "NOT_FOUND"), "NOT_FOUND"),
         (404, V1Body.envelope(404, "NOT_FOUND", "m", V1Body.fcmError("UNSPECIFIED_ERROR")), "NOT_FOUND"),
     ])
     func blocksTheProjectAndNoToken(status: Int, body: String, raw: String) {
@@ -306,15 +298,6 @@ private func verdict(
             Issue.record("sent again")
             return
         }
-    }
-
-    @Test(arguments: [405, 408, 413, 418, 431, 499])
-    func aFrontEndsRefusalIsRetried(status: Int) {
-        guard case .retry(let retry) = verdict(answer(status, "<html>", type: "text/html"), atMostOnce: true) else {
-            Issue.record("not retried")
-            return
-        }
-        #expect(!retry.mayHaveArrived && retry.failure.error == .unspecified && retry.failure.httpStatus == status)
     }
 
     @Test func theRawErrorIsCleanAndBounded() {

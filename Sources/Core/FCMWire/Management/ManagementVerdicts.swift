@@ -1,4 +1,3 @@
-internal import FanfareJSON
 internal import FanfareModel
 
 /// Verdicts that the management interfaces share. Their operations are idempotent, so an unknown outcome is retried and
@@ -32,21 +31,30 @@ struct ManagementVerdicts {
 
     /// The verdict on a status other than 200: it concerns the request, never one of several tokens.
     func wholeRequest(_ answer: HTTPAnswer, nowMs: Int64) -> Verdict {
-        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
-        let code = errorText(answer)
-        switch answer.status {
-        case 500...599:
-            let failure = CodeTable.serverError(family, code).failure(rawError: code, httpStatus: answer.status)
-            return retry(failure, retryAfterMs: retryAfterMs)
-        case 400...499:
-            guard let row = CodeTable.row(family, "HTTP \(answer.status)") else {
-                let failure = CodeTable.unknown(family).failure(rawError: code, httpStatus: answer.status)
-                return retry(failure, retryAfterMs: retryAfterMs)
-            }
-            return verdict(row, rawError: code, httpStatus: answer.status, retryAfterMs: retryAfterMs)
-        default:
+        guard (400...599).contains(answer.status) else {
             return unclear("unexpected status", httpStatus: answer.status)
         }
+        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+        guard let code = ManagementError(answer)?.code else {
+            return foreign(answer, retryAfterMs: retryAfterMs)
+        }
+        if answer.status >= 500 {
+            let failure = CodeTable.serverError(family, code).failure(rawError: code, httpStatus: answer.status)
+            return retry(failure, retryAfterMs: retryAfterMs)
+        }
+        guard let row = CodeTable.row(family, "HTTP \(answer.status)") else {
+            let failure = CodeTable.unknown(family).failure(rawError: code, httpStatus: answer.status)
+            return retry(failure, retryAfterMs: retryAfterMs)
+        }
+        return verdict(row, rawError: code, httpStatus: answer.status, retryAfterMs: retryAfterMs)
+    }
+
+    private func foreign(_ answer: HTTPAnswer, retryAfterMs: Int64?) -> Verdict {
+        let verdict = ForeignAnswer.verdict(answer, retryAfterMs: retryAfterMs, atMostOnce: false)
+        // A topic operation does no harm when it is repeated; a group that exists already does.
+        guard family != .deviceGroup, case .retry(var retry) = verdict else { return verdict }
+        retry.mayHaveArrived = false
+        return .retry(retry)
     }
 
     func verdict(_ row: CodeRow, rawError: String, httpStatus: Int, retryAfterMs: Int64?) -> Verdict {
@@ -83,11 +91,6 @@ struct ManagementVerdicts {
         case .v1: "v1 topic API"
         case .legacy, .xmpp: "FCM"
         }
-    }
-
-    /// The older interfaces answer `{"error":"words"}`, or Google's error object where a front end speaks.
-    private func errorText(_ answer: HTTPAnswer) -> String {
-        V1ErrorEnvelope(answer.body)?.rawCode ?? AnswerBody.errorText(answer)
     }
 
     /// A retry of the recipient alone: a refusal of management does not concern the project's sends.

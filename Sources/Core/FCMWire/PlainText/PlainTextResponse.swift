@@ -20,7 +20,7 @@ public enum PlainTextResponse {
             return SharedVerdicts.withoutAnswer(outcome, atMostOnce: atMostOnce)
         }
         let legacy = LegacyVerdicts(answer, kind: .token, nowMs: nowMs, atMostOnce: atMostOnce)
-        guard answer.status == 200 else { return legacy.wholeRequest(errorText(answer), isOneRecipient: true) }
+        guard answer.status == 200 else { return legacy.wholeRequest(isOneRecipient: true) }
         if let type = answer.contentType, AnswerBody.mediaType(type) == "application/json" {
             let all = LegacyResponse.verdicts(
                 outcome,
@@ -41,11 +41,5 @@ public enum PlainTextResponse {
         case .foreign:
             return legacy.unclear("not FCM's answer")
         }
-    }
-
-    /// A status other than 200 may name its error in the same words.
-    private static func errorText(_ answer: HTTPAnswer) -> String {
-        if case .rejected(let code, _) = PlainTextAnswer(answer) { return code }
-        return AnswerBody.errorText(answer)
     }
 }

@@ -87,12 +87,16 @@ enum AnswerBody {
     private static let (colon, quote) = (Array(":".utf8), Array("\"".utf8))
     private static let nameKey = Array(#""name""#.utf8)
 
-    /// The error that the body of another status names: the JSON's `error`, or a sentence in plain text; empty for a
-    /// page.
-    static func errorText(_ answer: HTTPAnswer) -> String {
-        if let error = (try? JSONParser.parse(answer.body))?.object?["error"]?.string { return error }
-        guard let type = answer.contentType, mediaType(type) == "text/plain" else { return "" }
-        return RawError.clean(answer.body)
+    /// Plain text by its content type.
+    static func isText(_ answer: HTTPAnswer) -> Bool {
+        answer.contentType.map { mediaType($0) == "text/plain" } ?? false
+    }
+
+    /// HTML by its content type or its first byte.
+    static func isHTML(_ answer: HTTPAnswer) -> Bool {
+        let type = mediaType(answer.contentType ?? "")
+        if type == "text/html" || type == "application/xhtml+xml" { return true }
+        return answer.body.first { !isSpace($0) } == UInt8(ascii: "<")
     }
 
     /// The content type without parameters, in lower case.

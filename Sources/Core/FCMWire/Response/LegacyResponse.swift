@@ -26,7 +26,7 @@ public enum LegacyResponse {
         }
         let context = LegacyVerdicts(answer, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce)
         guard answer.status == 200 else {
-            return all(context.wholeRequest(AnswerBody.errorText(answer), isOneRecipient: recipients.count == 1))
+            return all(context.wholeRequest(isOneRecipient: recipients.count == 1))
         }
         guard AnswerBody.isJSON(answer) else { return all(context.unclear("not FCM's answer")) }
         // A closed object is whole, even if the stream did not end behind it.

@@ -92,27 +92,26 @@ struct LegacyVerdicts {
     }
 
     /// The verdict on a status other than 200.
-    ///
-    /// - Parameter code: the error that the body names; empty if it names none.
-    func wholeRequest(_ code: String, isOneRecipient: Bool) -> Verdict {
-        switch answer.status {
-        case 500...599:
-            let failure = CodeTable.serverError(.legacy, code).failure(rawError: code, httpStatus: answer.status)
-            return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
-        case 400...499:
-            if CodeTable.row(.legacy, code) != nil { return rejected(code, isOneRecipient: isOneRecipient) }
-            guard let row = CodeTable.row(.legacy, "HTTP \(answer.status)") else {
-                let failure = CodeTable.unknown(.legacy).failure(rawError: code, httpStatus: answer.status)
-                return .retry(Retry(failure: failure, retryAfterMs: retryAfterMs))
-            }
-            return SharedVerdicts.verdict(
-                row,
-                rawError: code,
-                httpStatus: answer.status,
-                retryAfterMs: retryAfterMs
-            )
-        default:
-            return unclear("unexpected status")
+    func wholeRequest(isOneRecipient: Bool) -> Verdict {
+        guard (400...599).contains(answer.status) else { return unclear("unexpected status") }
+        guard let code = LegacyError(answer)?.code else {
+            return ForeignAnswer.verdict(answer, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
         }
+        let status = answer.status
+        if status >= 500 {
+            let failure = CodeTable.serverError(.legacy, code).failure(rawError: code, httpStatus: status)
+            return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+        }
+        if CodeTable.row(.legacy, code) != nil { return rejected(code, isOneRecipient: isOneRecipient) }
+        if status == 408 || status == 421 || status == 425 {
+            let failure = CodeTable.unknown(.legacy).failure(rawError: code, httpStatus: status)
+            return SharedVerdicts.byStatus(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+        }
+        return SharedVerdicts.verdict(
+            CodeTable.row(.legacy, "HTTP \(status)") ?? CodeTable.unknown(.legacy),
+            rawError: code,
+            httpStatus: status,
+            retryAfterMs: retryAfterMs
+        )
     }
 }

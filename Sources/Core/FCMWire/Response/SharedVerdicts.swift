@@ -50,6 +50,24 @@ enum SharedVerdicts {
         )
     }
 
+    /// The verdict on an answer that names no error of FCM, by its status alone. Unless the status says that the request
+    /// was not processed, the message may have been sent.
+    static func byStatus(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
+        let mayHaveArrived = !ForeignAnswer.refusals.contains(failure.httpStatus)
+        if mayHaveArrived, atMostOnce {
+            return .unknown(failure, retryAfterMs: retryAfterMs)
+        }
+        let isRate = failure.httpStatus == 429 && retryAfterMs == nil
+        return .retry(
+            Retry(
+                failure: failure,
+                retryAfterMs: retryAfterMs,
+                floorMs: isRate ? CodeTable.rateFloorMs : CodeTable.shortFloorMs,
+                mayHaveArrived: mayHaveArrived
+            )
+        )
+    }
+
     /// The verdict of a row of the table. FCM named the error, so the outcome is not ambiguous. A Retry-After replaces
     /// the minute of a rate limit, never the least wait.
     static func verdict(

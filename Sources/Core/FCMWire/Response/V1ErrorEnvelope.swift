@@ -16,8 +16,16 @@ struct V1ErrorEnvelope: Equatable {
 
     /// Nil when the body is not such an object.
     init?(_ body: [UInt8]) {
-        guard let value = try? JSONParser.parse(body), let error = value.object?["error"]?.object else { return nil }
+        guard let object = (try? JSONParser.parse(body))?.object else { return nil }
+        self.init(object)
+    }
+
+    /// Nil when the object holds no such error. Other servers' error objects have neither Google's numeric `code` nor its
+    /// `status`.
+    init?(_ object: JSONObject) {
+        guard let error = object["error"]?.object else { return nil }
         status = error["status"]?.string
+        guard status != nil || error["code"]?.number != nil else { return nil }
         message = error["message"]?.string
         for detail in error["details"]?.array ?? [] {
             if let detail = detail.object { read(detail) }

@@ -6,15 +6,15 @@ public import FanfareModel
 /// 1. no answer: by what is proved of the request (unsent, refused, unanswered);
 /// 2. 200 to 299 with the message's name: `sent`. A 200 without a name, or whose JSON is lost, is `sent` with an empty
 ///    id. Any other 2xx, such as one that is not JSON, is not FCM's;
-/// 3. 500 to 599: retried, whatever the body. With `at_most_once` only a 503 with Retry-After is; any other is `unknown`;
-/// 4. `UNREGISTERED` or an APNs status of 410: the token is removed;
-/// 5. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
-/// 6. any other code of `FcmError` that the table knows: its row. In particular `THIRD_PARTY_AUTH_ERROR` comes with a
+/// 3. 400 to 599 without Google's error object: a ``ForeignAnswer``, which blames nothing and is retried;
+/// 4. 500 to 599: retried. With `at_most_once` only a 503 with Retry-After is; any other is `unknown`;
+/// 5. `UNREGISTERED` or an APNs status of 410: the token is removed;
+/// 6. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
+/// 7. any other code of `FcmError` that the table knows: its row. In particular `THIRD_PARTY_AUTH_ERROR` comes with a
 ///    401 that no new access token would cure;
-/// 7. the status: 400 blames the message, or the recipient where the details prove it; 401 refreshes the access token;
-///    403, and 404 without `FcmError`, block the project; 429 waits;
-/// 8. another 4xx: final if it is Google's error object, else retried (a front end's trouble); anything else is
-///    not FCM's.
+/// 8. the status: 400 blames the message, or the recipient where the details prove it; 401 refreshes the access token;
+///    403, and 404 without `FcmError`, block the project; 429 waits; 408, 421 and 425 without `FcmError` are retried;
+/// 9. another 4xx is final; any other status is not FCM's.
 public enum V1Response {
     /// - Parameters:
     ///   - kind: what the recipient is named by; it decides whether a quota is a topic's or a device's.
@@ -32,14 +32,27 @@ public enum V1Response {
         switch answer.status {
         case 200...299:
             return success(answer, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce)
-        case 400...499:
-            return clientError(answer, kind: kind, nowMs: nowMs)
-        case 500...599:
-            let envelope = V1ErrorEnvelope(answer.body)
-            let failure = CodeTable.serverError(.v1, envelope?.fcmCode, envelope?.status)
-                .failure(rawError: envelope?.rawCode ?? "", httpStatus: answer.status)
+        case 400...599:
             let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
-            return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            guard let envelope = V1ErrorEnvelope(answer.body) else {
+                return ForeignAnswer.verdict(answer, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            }
+            let (status, raw) = (answer.status, envelope.rawCode)
+            if status >= 500 {
+                let failure = CodeTable.serverError(.v1, envelope.fcmCode, envelope.status)
+                    .failure(rawError: raw, httpStatus: status)
+                return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            }
+            if envelope.fcmCode == nil, status == 408 || status == 421 || status == 425 {
+                let failure = CodeTable.unknown(.v1).failure(rawError: raw, httpStatus: status)
+                return SharedVerdicts.byStatus(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            }
+            return SharedVerdicts.verdict(
+                row(status, envelope, kind: kind),
+                rawError: raw,
+                httpStatus: status,
+                retryAfterMs: retryAfterMs
+            )
         default:
             return SharedVerdicts.unanswered("unexpected status", httpStatus: answer.status, atMostOnce: atMostOnce)
         }
@@ -79,45 +92,29 @@ public enum V1Response {
         return SharedVerdicts.unanswered("not FCM's answer", httpStatus: answer.status, atMostOnce: atMostOnce)
     }
 
-    private static func clientError(_ answer: HTTPAnswer, kind: RecipientKind, nowMs: Int64) -> Verdict {
-        let envelope = V1ErrorEnvelope(answer.body)
-        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
-        if let row = row(answer, envelope, kind: kind) {
-            return SharedVerdicts.verdict(
-                row,
-                rawError: envelope?.rawCode ?? "",
-                httpStatus: answer.status,
-                retryAfterMs: retryAfterMs
-            )
-        }
-        // A status that FCM does not document, without Google's error object.
-        let failure = CodeTable.unknown(.v1).failure(rawError: "", httpStatus: answer.status)
-        return .retry(Retry(failure: failure, retryAfterMs: retryAfterMs))
-    }
-
-    /// The row that decides an answer of 400 to 499; nil for an undocumented status without Google's error object.
-    private static func row(_ answer: HTTPAnswer, _ envelope: V1ErrorEnvelope?, kind: RecipientKind) -> CodeRow? {
-        let code = envelope?.fcmCode
+    /// The row that decides an answer of 400 to 499.
+    private static func row(_ status: Int, _ envelope: V1ErrorEnvelope, kind: RecipientKind) -> CodeRow {
+        let code = envelope.fcmCode
         if code == "UNREGISTERED" { return statusRow("UNREGISTERED") }
-        if envelope?.apnsStatus == 410 { return statusRow("ApnsError 410") }
-        if answer.status == 429, envelope?.reasons.contains("RATE_LIMIT_EXCEEDED") == true {
+        if envelope.apnsStatus == 410 { return statusRow("ApnsError 410") }
+        if status == 429, envelope.reasons.contains("RATE_LIMIT_EXCEEDED") {
             return statusRow("RATE_LIMIT_EXCEEDED")
         }
-        if code == "INVALID_ARGUMENT" || (answer.status == 400 && code == nil) {
-            if envelope?.provesBadRecipient == true, kind != .topic, kind != .condition {
+        if code == "INVALID_ARGUMENT" || (status == 400 && code == nil) {
+            if envelope.provesBadRecipient, kind != .topic, kind != .condition {
                 return statusRow("INVALID_ARGUMENT (recipient)")
             }
             return statusRow(code == nil ? "HTTP 400" : "INVALID_ARGUMENT")
         }
         if code == "QUOTA_EXCEEDED" {
             if kind == .topic || kind == .condition { return statusRow("QUOTA_EXCEEDED (topic)") }
-            return statusRow(envelope?.hasQuotaFailure == true ? "QUOTA_EXCEEDED (device)" : "QUOTA_EXCEEDED")
+            return statusRow(envelope.hasQuotaFailure ? "QUOTA_EXCEEDED (device)" : "QUOTA_EXCEEDED")
         }
         if let code, let known = CodeTable.row(.v1, code) { return known }
-        switch answer.status {
-        case 400, 401, 403, 429: return statusRow("HTTP \(answer.status)")
-        case 404: return code == nil ? statusRow("HTTP 404") : CodeTable.unknown(.v1)
-        default: return envelope == nil ? nil : CodeTable.unknown(.v1)
+        switch status {
+        case 400, 401, 403, 429: return statusRow("HTTP \(status)")
+        case 404 where code == nil: return statusRow("HTTP 404")
+        default: return CodeTable.unknown(.v1)
         }
     }
 

@@ -85,7 +85,8 @@ public final class SendJob {
         let status = retry.failure.httpStatus
         // A 503 with Retry-After was answered before the operation began.
         let wasTurnedAway = status == 503 && retry.retryAfterMs != nil
-        return retry.cause == .unanswered || ((500...599).contains(status) && !wasTurnedAway)
+        return retry.mayHaveArrived || retry.cause == .unanswered
+            || ((500...599).contains(status) && !wasTurnedAway)
     }
 
     /// A recipient's name in its result. A group's value may hold the progress of its members.

@@ -22,12 +22,16 @@ struct FaultAction: Equatable, Sendable {
         }
     }
 
-    /// The answer in place of FCM's own.
-    var reply: SimulatorReply {
+    /// The answer in place of FCM's own. An error status without a body has FCM's error object.
+    func reply(to path: String) -> SimulatorReply {
         var reply: SimulatorReply
         if let html {
             let sentence = "The server encountered a temporary error. Please try again in 30 seconds."
             reply = SimulatorReply(page: html, sentence)
+        } else if let status, status >= 400, body == nil, Self.isFCM(path) {
+            let name = Self.statusNames[status] ?? "UNKNOWN"
+            let error: JSONObject = ["code": .integer(status), "message": "A fault.", "status": .string(name)]
+            reply = SimulatorReply(status: status, object: ["error": .object(error)])
         } else {
             let isJSON = body?.hasPrefix("{") ?? false
             reply = SimulatorReply(
@@ -41,6 +45,16 @@ struct FaultAction: Equatable, Sendable {
         reply.wire = wire
         return reply
     }
+
+    /// Token endpoints have an error object of their own.
+    private static func isFCM(_ path: String) -> Bool {
+        ["/v1/projects/", "/fcm/", "/iid/"].contains { path.hasPrefix($0) } && !path.hasPrefix("/v1/projects/-/")
+    }
+
+    private static let statusNames = [
+        400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ABORTED",
+        429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+    ]
 }
 
 /// One rule: which requests it hits, what it does to them, and how often it still does so.

@@ -87,6 +87,9 @@ struct OnlineProbe {
         } catch {
             return report.fail("\(project.endpoint) cannot be reached: \(error.reason)", Self.remedy(error))
         }
+        if case .ambiguous(let reason) = RequestOutcome.answered(probe.answer).reaching(legacy: false) {
+            return report.fail(reason, "check the endpoint, and what answers in its place: a proxy, firewall or portal")
+        }
         let status = probe.answer.status
         // The verdict that a worker would give.
         switch V1Response.verdict(.answered(probe.answer), kind: .token, nowMs: 0, atMostOnce: false) {

@@ -51,12 +51,13 @@ final class TransportRouter {
         // What waits for a connection begins only while a pause or a cancel would be known.
         fcm.mayBegin = { project.machine.gate.hasFreshNews(now: EventLoop.readClock()) }
         instanceID.mayBegin = fcm.mayBegin
+        let isLegacy = project.project.transport == .legacy
         fcm.onCompletion = { [weak self] tag, outcome in
-            project.observe(outcome, of: .fcm)
+            project.observe(outcome.reaching(legacy: isLegacy), of: .fcm)
             self?.onCompletion(Int(tag), outcome)
         }
         instanceID.onCompletion = { [weak self] tag, outcome in
-            project.observe(outcome, of: .instanceID)
+            project.observe(outcome.reaching(legacy: false), of: .instanceID)
             self?.onCompletion(Int(tag), outcome)
         }
         xmpp?.onCompletion = { [weak self] tag, outcome in

@@ -49,11 +49,23 @@ import Testing
 
     @Test func `the reply of a fault has its status, body, header and delay`() {
         let action = FaultAction(status: 503, retryAfter: "7", body: "{}", delayMs: 20)
-        let reply = action.reply
+        let reply = action.reply(to: "/v1/x")
         #expect(reply.status == 503)
         #expect(reply.text == "{}")
         #expect(reply.header("content-type") == "application/json; charset=UTF-8")
         #expect(reply.header("retry-after") == "7")
         #expect(reply.delayMs == 20)
+    }
+
+    /// A worker takes an error without FCM's object for a proxy's.
+    @Test(arguments: [
+        ("/v1/projects/p/messages:send", true), ("/fcm/send", true), ("/iid/v1:batchAdd", true), ("/token", false),
+        ("/v1/projects/-/serviceAccounts/e:generateAccessToken", false),
+    ])
+    func `an error status without a body has FCM's error object on FCM's paths`(path: String, isFCM: Bool) {
+        let object = #"{"error":{"code":403,"message":"A fault.","status":"PERMISSION_DENIED"}}"#
+        #expect(FaultAction(status: 403).reply(to: path).text == (isFCM ? object : ""))
+        #expect(FaultAction(status: 403, body: "").reply(to: path).text == "")
+        #expect(FaultAction(status: 200).reply(to: path).text == "")
     }
 }
