@@ -21,7 +21,7 @@ enum ControlPort {
         let hostName = hostName()
         return HTTPServer(
             address: .hostname(address.host, port: address.port),
-            configuration: .init(additionalChannelHandlers: [HostGate.handler()]),
+            configuration: .init(additionalChannelHandlers: [RequestGate.handler()]),
             logger: logger,
             onListening: { channel in onListening(channel.localAddress?.port ?? 0) }
         ) { request, _ in
