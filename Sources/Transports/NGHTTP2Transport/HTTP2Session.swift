@@ -316,12 +316,12 @@ final class HTTP2Session {
             exchanges[number].status = Int(value[0]) * 100 + Int(value[1]) * 10 + Int(value[2]) - 48 * 111
         case 12 where name.isEqual("content-type"):
             lastContentType = value.text(last: lastContentType)
-            exchanges[number].contentType = lastContentType
+            exchanges[number].contentType.join(lastContentType)
         case 11 where name.isEqual("retry-after"):
-            exchanges[number].retryAfter = String(decoding: value, as: UTF8.self)
+            exchanges[number].retryAfter.join(String(decoding: value, as: UTF8.self))
         case 4 where name.isEqual("date"):
             lastDate = value.text(last: lastDate)
-            exchanges[number].date = lastDate
+            exchanges[number].date.join(lastDate)
         case 15 where exchanges[number].asksForMetadataFlavor && name.isEqual("metadata-flavor"):
             exchanges[number].metadataFlavor = String(decoding: value, as: UTF8.self)
         default: break

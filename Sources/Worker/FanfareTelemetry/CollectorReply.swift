@@ -32,10 +32,8 @@ struct CollectorReply: Equatable {
             answer = .accepted
             readPartialSuccess(http)
         case 408, 429, 502, 503, 504:
-            let wait = http.retryAfter.flatMap {
-                RetryAfterParser.milliseconds($0, date: http.date, nowMs: nowMs)
-            }
-            answer = .unavailable(retryAfterMs: wait)
+            let wait = RetryAfterParser.read(http.retryAfter, date: http.date, nowMs: nowMs)
+            answer = .unavailable(retryAfterMs: wait.leastMs)
             problem = "status \(http.status)"
         default:
             answer = .refused

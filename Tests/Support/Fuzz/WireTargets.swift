@@ -25,13 +25,18 @@ extension FuzzTarget {
 
     static let date = FuzzTarget(
         name: "date",
-        seeds: ["Sun, 06 Nov 1994 08:49:37 GMT", "120", " 5 ", "Tue, 29 Feb 2000 23:59:60 GMT"]
+        seeds: [
+            "Sun, 06 Nov 1994 08:49:37 GMT", "120", " 5 ", "Tue, 29 Feb 2000 23:59:60 GMT", "\"1.5\", 7",
+            "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        ]
     ) { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         _ = HTTPDate.milliseconds(bytes)
+        _ = RetryAfterParser.read(duration: text)
         for now in [0, 1_700_000_000_000, Int64.max, Int64.min] {
             for date in [nil, "Sun, 06 Nov 1994 08:49:37 GMT", text] {
-                guard let wait = RetryAfterParser.milliseconds(text, date: date, nowMs: now) else { continue }
+                _ = HTTPDate.milliseconds(bytes, nowMs: now)
+                guard let wait = RetryAfterParser.read(text, date: date, nowMs: now).leastMs else { continue }
                 check((1...RetryAfterParser.maximumMs).contains(wait), "\(wait) is outside the allowed waits")
             }
         }

@@ -9,7 +9,7 @@ import Testing
         (.legacy, ["NotRegistered"], .unregistered, .remove),
         (.xmpp, ["DEVICE_UNREGISTERED"], .unregistered, .remove),
         (.instanceID, ["NOT_FOUND"], .unregistered, .remove),
-        (.v1, ["INVALID_ARGUMENT (recipient)"], .invalidArgument, .remove),
+        (.v1, ["INVALID_ARGUMENT (recipient)", "ApnsError 400 BadDeviceToken"], .invalidArgument, .remove),
         (.legacy, ["InvalidRegistration"], .invalidArgument, .remove),
         (.xmpp, ["BAD_REGISTRATION"], .invalidArgument, .remove),
         (.instanceID, ["INVALID_ARGUMENT"], .invalidArgument, .remove),
@@ -22,7 +22,7 @@ import Testing
             ], .invalidArgument, .fixMessage
         ),
         (.xmpp, ["INVALID_JSON"], .invalidArgument, .fixMessage),
-        (.v1, ["SENDER_ID_MISMATCH"], .senderIDMismatch, .fixCredentials),
+        (.v1, ["SENDER_ID_MISMATCH", "ApnsError 400 DeviceTokenNotForTopic"], .senderIDMismatch, .fixCredentials),
         (.legacy, ["MismatchSenderId"], .senderIDMismatch, .fixCredentials),
         (.xmpp, ["SENDER_ID_MISMATCH"], .senderIDMismatch, .fixCredentials),
         (.v1, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"], .thirdPartyAuthError, .fixCredentials),

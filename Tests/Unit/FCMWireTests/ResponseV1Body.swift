@@ -14,6 +14,14 @@ enum V1Body {
         #"{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"\#(reason)","domain":"googleapis.com"}"#
     }
 
+    static func apns(_ status: Int, _ reason: String) -> String {
+        #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.ApnsError","statusCode":\#(status),"reason":"\#(reason)"}"#
+    }
+
+    static func retryInfo(_ delay: String) -> String {
+        #"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":\#(delay)}"#
+    }
+
     static func badRequest(_ field: String) -> String {
         #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"\#(field)"}]}"#
     }

@@ -37,7 +37,7 @@ private func verdict(
             ),
             error: .unregistered,
             action: .remove,
-            raw: "UNREGISTERED"
+            raw: "UNREGISTERED: Unregistered"
         ),
         Final(
             outcome: answer(
@@ -46,7 +46,7 @@ private func verdict(
             ),
             error: .unregistered,
             action: .remove,
-            raw: "INVALID_ARGUMENT"
+            raw: "INVALID_ARGUMENT: Unregistered"
         ),
         Final(
             outcome: answer(
@@ -75,13 +75,13 @@ private func verdict(
             ),
             error: .invalidArgument,
             action: .remove,
-            raw: "INVALID_ARGUMENT"
+            raw: "INVALID_ARGUMENT: message.token"
         ),
         Final(
             outcome: answer(400, V1Body.envelope(400, "INVALID_ARGUMENT", "m", V1Body.badRequest("message.fid"))),
             error: .invalidArgument,
             action: .remove,
-            raw: "INVALID_ARGUMENT"
+            raw: "INVALID_ARGUMENT: message.fid"
         ),
         Final(
             outcome: answer(
@@ -95,7 +95,7 @@ private func verdict(
             ),
             error: .invalidArgument,
             action: .fixMessage,
-            raw: "INVALID_ARGUMENT"
+            raw: "INVALID_ARGUMENT: message"
         ),
         Final(
             outcome: answer(
@@ -104,7 +104,7 @@ private func verdict(
             ),
             error: .invalidArgument,
             action: .fixMessage,
-            raw: "INVALID_ARGUMENT"
+            raw: "INVALID_ARGUMENT: message.data[0].value"
         ),
         Final(
             outcome: answer(400, V1Body.envelope(400, "INVALID_ARGUMENT", "m", V1Body.fcmError("INVALID_ARGUMENT"))),
@@ -119,7 +119,7 @@ private func verdict(
             ),
             error: .invalidArgument,
             action: .fixMessage,
-            raw: "INVALID_ARGUMENT"
+            raw: "INVALID_ARGUMENT: InvalidProviderToken"
         ),
         Final(
             outcome: answer(
@@ -137,7 +137,7 @@ private func verdict(
             ),
             error: .thirdPartyAuthError,
             action: .fixCredentials,
-            raw: "THIRD_PARTY_AUTH_ERROR"
+            raw: "THIRD_PARTY_AUTH_ERROR: InvalidProviderToken"
         ),
         Final(
             outcome: answer(401, V1Body.envelope(401, "UNAUTHENTICATED", "m", V1Body.fcmError("APNS_AUTH_ERROR"))),

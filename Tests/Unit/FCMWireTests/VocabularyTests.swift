@@ -60,7 +60,7 @@ import Testing
 
     static func status(_ status: Int, _ wires: [Wire] = [.v1, .legacy, .text, .instanceID]) -> [(Wire, RequestOutcome)]
     {
-        wires.map { ($0, answer(status, "", type: nil)) }
+        wires.map { ($0, answer(status, V1Body.envelope(status, "REFUSED"))) }
     }
 
     private static let sends: [Wire] = [.v1, .legacy, .text]

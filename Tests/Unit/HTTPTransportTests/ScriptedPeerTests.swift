@@ -36,6 +36,29 @@ struct ScriptedPeerTests {
         #expect(!entry.headers.contains { $0[0] == "expect" })
     }
 
+    /// A proxy may add a header that is there already; both engines hand over each value (RFC 9110, 5.3).
+    @Test(arguments: TestedEngine.tested) func repeatedHeadersAreJoined(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(
+            rules: #"""
+                [{"action":"answer","status":503,"body":"{}","times":1,"headers":
+                {"Retry-After":["7","90","soon"],"Date":["Tue, 01 Jan 2030 00:00:00 GMT","x"],
+                "Content-Type":["text/html","application/json"]}}]
+                """#
+        )
+        let expected = HTTPAnswer(
+            status: 503,
+            body: Array("{}".utf8),
+            contentType: "text/html, application/json",
+            retryAfter: "7, 90, soon",
+            date: "Tue, 01 Jan 2030 00:00:00 GMT, x"
+        )
+        let harness = try PoolHarness(engine: engine)
+        #expect(harness.run(1, url: peer.url) == [.answered(expected)])
+        // The handle is used again, and nothing of its last answer shows.
+        let plain = HTTPAnswer(status: 200, body: Array(#"{"name":"n"}"#.utf8), contentType: "application/json")
+        #expect(harness.run(1, url: peer.url) == [.answered(plain)])
+    }
+
     @Test(arguments: TestedEngine.tested) func thousandRequestsArriveOnceEachOnFewLanes(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }

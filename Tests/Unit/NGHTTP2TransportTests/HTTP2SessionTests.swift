@@ -42,6 +42,24 @@ import Testing
         #expect(bench.session.end == nil)
     }
 
+    @Test func repeatedFieldsAreJoined() throws {
+        let bench = try SessionBench()
+        bench.send(1)
+        let fields = [
+            (":status", "503"), ("content-type", "a/b"), ("retry-after", "7"), ("date", "D"), ("retry-after", "9"),
+            ("date", "E"), ("content-type", "c/d"),
+        ]
+        bench.receive(Frames.headers(1, fields) + Frames.data(1, "{}"))
+        let expected = HTTPAnswer(
+            status: 503,
+            body: Array("{}".utf8),
+            contentType: "a/b, c/d",
+            retryAfter: "7, 9",
+            date: "D, E"
+        )
+        #expect(bench.answer(0) == expected)
+    }
+
     /// One row: what the server writes to two requests, streams 1 and 3, and the outcome of the first.
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String

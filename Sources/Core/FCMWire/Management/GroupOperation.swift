@@ -55,7 +55,7 @@ public enum GroupOperation {
                 return shared.unclear("no notification_key", httpStatus: answer.status)
             }
             let row = CodeTable.row(.deviceGroup, error) ?? CodeTable.unknown(.deviceGroup)
-            return shared.verdict(row, rawError: error, httpStatus: answer.status, retryAfterMs: nil)
+            return shared.verdict(row, rawError: error, httpStatus: answer.status)
         }
     }
 

@@ -34,35 +34,35 @@ struct ManagementVerdicts {
         guard (400...599).contains(answer.status) else {
             return unclear("unexpected status", httpStatus: answer.status)
         }
-        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+        let advice = RetryAdvice(answer, nowMs: nowMs)
         guard let code = ManagementError(answer)?.code else {
-            return foreign(answer, retryAfterMs: retryAfterMs)
+            return foreign(answer, advice)
         }
         if answer.status >= 500 {
             let failure = CodeTable.serverError(family, code).failure(rawError: code, httpStatus: answer.status)
-            return retry(failure, retryAfterMs: retryAfterMs)
+            return retry(failure, advice)
         }
         guard let row = CodeTable.row(family, "HTTP \(answer.status)") else {
             let failure = CodeTable.unknown(family).failure(rawError: code, httpStatus: answer.status)
-            return retry(failure, retryAfterMs: retryAfterMs)
+            return retry(failure, advice)
         }
-        return verdict(row, rawError: code, httpStatus: answer.status, retryAfterMs: retryAfterMs)
+        return verdict(row, rawError: code, httpStatus: answer.status, advice)
     }
 
-    private func foreign(_ answer: HTTPAnswer, retryAfterMs: Int64?) -> Verdict {
-        let verdict = ForeignAnswer.verdict(answer, retryAfterMs: retryAfterMs, atMostOnce: false)
+    private func foreign(_ answer: HTTPAnswer, _ advice: RetryAdvice) -> Verdict {
+        let verdict = ForeignAnswer.verdict(answer, advice, atMostOnce: false)
         // A topic operation does no harm when it is repeated; a group that exists already does.
         guard family != .deviceGroup, case .retry(var retry) = verdict else { return verdict }
         retry.mayHaveArrived = false
         return .retry(retry)
     }
 
-    func verdict(_ row: CodeRow, rawError: String, httpStatus: Int, retryAfterMs: Int64?) -> Verdict {
+    func verdict(_ row: CodeRow, rawError: String, httpStatus: Int, _ advice: RetryAdvice? = nil) -> Verdict {
         let verdict = SharedVerdicts.verdict(
             row,
             rawError: rawError,
             httpStatus: httpStatus,
-            retryAfterMs: retryAfterMs
+            advice
         )
         return row.action == .fixCredentials ? refused(verdict) : verdict
     }
@@ -94,7 +94,8 @@ struct ManagementVerdicts {
     }
 
     /// A retry of the recipient alone: a refusal of management does not concern the project's sends.
-    private func retry(_ failure: Failure, retryAfterMs: Int64?) -> Verdict {
-        .retry(Retry(failure: failure, retryAfterMs: retryAfterMs, floorMs: CodeTable.shortFloorMs))
+    private func retry(_ failure: Failure, _ advice: RetryAdvice) -> Verdict {
+        let floorMs = max(CodeTable.shortFloorMs, advice.floorMs)
+        return .retry(Retry(failure: failure, retryAfterMs: advice.waitMs, floorMs: floorMs))
     }
 }

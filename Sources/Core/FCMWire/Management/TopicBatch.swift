@@ -45,15 +45,15 @@ public enum TopicBatch {
             let reason = "\(results.count) results for \(tokens.count) tokens"
             return all(shared.unclear(reason, httpStatus: answer.status))
         }
-        let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
-        return results.map { verdict($0, shared, answer.status, retryAfterMs) }
+        let advice = RetryAdvice(answer, nowMs: nowMs)
+        return results.map { verdict($0, shared, answer.status, advice) }
     }
 
     private static func verdict(
         _ entry: JSONValue,
         _ shared: ManagementVerdicts,
         _ status: Int,
-        _ retryAfterMs: Int64?
+        _ advice: RetryAdvice
     ) -> Verdict {
         guard let object = entry.object else { return shared.unclear("not an object", httpStatus: status) }
         guard let error = object["error"], error != .null else { return .sent(messageID: "", canonical: nil) }
@@ -61,6 +61,6 @@ public enum TopicBatch {
             return shared.unclear("an error without a code", httpStatus: status)
         }
         let row = CodeTable.row(.instanceID, code) ?? CodeTable.unknown(.instanceID)
-        return shared.verdict(row, rawError: code, httpStatus: status, retryAfterMs: retryAfterMs)
+        return shared.verdict(row, rawError: code, httpStatus: status, advice)
     }
 }

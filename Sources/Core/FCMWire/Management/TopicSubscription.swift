@@ -52,7 +52,7 @@ public enum TopicSubscription {
         case 400...499 where V1ErrorEnvelope(answer.body)?.reasons.contains(tooMany) == true:
             // There is no FcmError here, and the status alone would blame the message.
             let row = CodeTable.known(.instanceID, tooMany)
-            return shared.verdict(row, rawError: tooMany, httpStatus: answer.status, retryAfterMs: nil)
+            return shared.verdict(row, rawError: tooMany, httpStatus: answer.status)
         default: break
         }
         let verdict = V1Response.verdict(outcome, kind: .token, nowMs: nowMs, atMostOnce: false)

@@ -31,11 +31,12 @@ extension TokenRequest {
     ) -> Result<AccessToken, TokenError> {
         read(answer, from: .impersonation, advice).flatMap { object in
             accessToken("accessToken", of: object, from: .impersonation).map { value in
-                let nowMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8) } ?? unixMs
+                let nowMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8, nowMs: unixMs) } ?? unixMs
                 let text = object["expireTime"]?.string
                 guard let endMs = text.flatMap({ Timestamp.milliseconds(rfc3339: $0) }) else {
                     let trouble = RawError.clean(text ?? "missing")
-                    return AccessToken(value: value, expiresInSeconds: 3_600, lifetimeTrouble: trouble)
+                    let seconds = min(3_600, target.lifetimeSeconds)
+                    return AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble)
                 }
                 let seconds = max(0, min(endMs / 1_000 - nowMs / 1_000, target.lifetimeSeconds))
                 let trouble = seconds < shortSeconds ? RawError.clean(text ?? "") : nil

@@ -3,7 +3,8 @@ internal import FanfareModel
 
 /// The body of a refusal: OAuth's `error` and `error_description`, or the envelope of a Google API.
 struct TokenRefusalBody {
-    /// Empty if the body is no refusal of a token endpoint, such as a proxy's page.
+    /// Empty if the body is no refusal of a token endpoint, such as a proxy's page. An OAuth code is a word in small
+    /// letters, a Google API's status one in capitals; another server's JSON has `Forbidden` there, or a sentence.
     let code: String
     /// The explanation, with words of the shape of a token masked.
     let detail: String
@@ -12,11 +13,17 @@ struct TokenRefusalBody {
 
     init(_ object: JSONObject?) {
         let envelope = object?["error"]?.object
-        let status = envelope?["status"]?.string ?? envelope?["code"]?.number?.text
-        code = Self.clean(object?["error"]?.string ?? status ?? "")
-        detail = Self.clean(object?["error_description"]?.string ?? envelope?["message"]?.string ?? "")
+        let (word, status) = (object?["error"]?.string, envelope?["status"]?.string)
+        let isCode = Self.isWord(word ?? "", of: \.isSmall) && Self.isWord(status ?? "", of: \.isCapital)
+        code = isCode ? Self.clean(word ?? status ?? envelope?["code"]?.number?.text ?? "") : ""
+        let sentence = object?["error_description"]?.string ?? envelope?["message"]?.string
+        detail = Self.clean(sentence ?? (isCode ? "" : word ?? status ?? ""))
         let info = envelope?["details"]?.array?.prefix(16).compactMap { $0.object?["reason"]?.string }.first
         reason = Self.clean(info ?? "")
+    }
+
+    private static func isWord(_ text: String, of isLetter: (UInt8) -> Bool) -> Bool {
+        text.utf8.allSatisfy { isLetter($0) || $0.isASCIIDigit || "_-.".utf8.contains($0) }
     }
 
     /// Shorter words are shown whatever their characters are.
@@ -49,9 +56,14 @@ struct TokenRefusalBody {
 
     private static func isSecret(_ word: [UInt8]) -> Bool {
         word.count >= leastSecretLength && word.contains(where: \.isASCIIDigit)
-            && word.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
-            && word.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+            && word.contains(where: \.isCapital)
+            && word.contains(where: \.isSmall)
     }
+}
+
+extension UInt8 {
+    fileprivate var isSmall: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+    fileprivate var isCapital: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
 }
 
 /// Classifies the refusals of the token endpoints, and says what the operator does about each.

@@ -12,8 +12,8 @@ enum PlainTextAnswer: Equatable, Sendable {
     case foreign
 
     init(_ answer: HTTPAnswer) {
-        if let type = answer.contentType {
-            guard AnswerBody.mediaType(type) == "text/plain" else {
+        if answer.contentType != nil {
+            guard AnswerBody.isText(answer) else {
                 self = .foreign
                 return
             }

@@ -21,7 +21,7 @@ public enum PlainTextResponse {
         }
         let legacy = LegacyVerdicts(answer, kind: .token, nowMs: nowMs, atMostOnce: atMostOnce)
         guard answer.status == 200 else { return legacy.wholeRequest(isOneRecipient: true) }
-        if let type = answer.contentType, AnswerBody.mediaType(type) == "application/json" {
+        if answer.contentType != nil, AnswerBody.isJSON(answer) {
             let all = LegacyResponse.verdicts(
                 outcome,
                 recipients: [recipient],

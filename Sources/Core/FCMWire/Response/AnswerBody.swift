@@ -32,10 +32,17 @@ enum AnswerBody {
         return isJSON(type)
     }
 
-    /// Compares bytes without a copy: this runs for every answer.
+    /// Whether every type of the header is JSON. Compares bytes without a copy: this runs for every answer.
     private static func isJSON(_ contentType: String) -> Bool {
+        // Most often there is one: a comma stands in a header that was repeated.
+        guard contentType.utf8.contains(UInt8(ascii: ",")) else { return isJSON(one: contentType.utf8[...]) }
+        let types = contentType.utf8.split(separator: UInt8(ascii: ","))
+        return !types.isEmpty && types.allSatisfy { isJSON(one: $0) }
+    }
+
+    private static func isJSON(one type: Substring.UTF8View) -> Bool {
         var expected = jsonType.makeIterator()
-        for byte in contentType.utf8 {
+        for byte in type {
             if byte == UInt8(ascii: ";") { break }
             if byte == 0x20 || byte == 0x09 { continue }
             let lower = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 0x20 : byte
@@ -87,20 +94,21 @@ enum AnswerBody {
     private static let (colon, quote) = (Array(":".utf8), Array("\"".utf8))
     private static let nameKey = Array(#""name""#.utf8)
 
-    /// Plain text by its content type.
+    /// Plain text by each content type.
     static func isText(_ answer: HTTPAnswer) -> Bool {
-        answer.contentType.map { mediaType($0) == "text/plain" } ?? false
+        let types = (answer.contentType ?? "").split(separator: ",")
+        return !types.isEmpty && types.allSatisfy { mediaType($0) == "text/plain" }
     }
 
     /// HTML by its content type or its first byte.
     static func isHTML(_ answer: HTTPAnswer) -> Bool {
-        let type = mediaType(answer.contentType ?? "")
-        if type == "text/html" || type == "application/xhtml+xml" { return true }
+        let types = (answer.contentType ?? "").split(separator: ",").map { mediaType($0) }
+        if types.contains(where: { $0 == "text/html" || $0 == "application/xhtml+xml" }) { return true }
         return answer.body.first { !isSpace($0) } == UInt8(ascii: "<")
     }
 
     /// The content type without parameters, in lower case.
-    static func mediaType(_ contentType: String) -> String {
+    static func mediaType(_ contentType: some StringProtocol) -> String {
         let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }
         return String(decoding: type.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercased()
     }

@@ -13,6 +13,8 @@ extension CodeTable {
         CodeRow(.v1, "UNREGISTERED", .unregistered, .remove),
         CodeRow(.v1, "ApnsError 410", .unregistered, .remove),
         CodeRow(.v1, "INVALID_ARGUMENT (recipient)", .invalidArgument, .remove),
+        CodeRow(.v1, "ApnsError 400 BadDeviceToken", .invalidArgument, .remove),
+        CodeRow(.v1, "ApnsError 400 DeviceTokenNotForTopic", .senderIDMismatch, .fixCredentials),
         CodeRow(.v1, "INVALID_ARGUMENT", .invalidArgument, .fixMessage),
         CodeRow(.v1, "HTTP 400", .invalidArgument, .fixMessage),
         CodeRow(.v1, "SENDER_ID_MISMATCH", .senderIDMismatch, .fixCredentials),

@@ -24,14 +24,14 @@ public enum ForeignAnswer {
     }
 
     /// The verdict on a foreign answer of 400 to 599.
-    static func verdict(_ answer: HTTPAnswer, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
+    static func verdict(_ answer: HTTPAnswer, _ advice: RetryAdvice, atMostOnce: Bool) -> Verdict {
         let failure = Failure(
             error: .unspecified,
             action: .none,
             rawError: text(answer),
             httpStatus: answer.status
         )
-        return SharedVerdicts.byStatus(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+        return SharedVerdicts.byStatus(failure, advice, atMostOnce: atMostOnce)
     }
 
     /// Google's servlets answer a refused server key with a page of their own; so does the sandbox.

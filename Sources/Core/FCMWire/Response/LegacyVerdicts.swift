@@ -5,13 +5,13 @@ internal import FanfareModel
 struct LegacyVerdicts {
     let answer: HTTPAnswer
     let kind: RecipientKind
-    let retryAfterMs: Int64?
+    let advice: RetryAdvice
     let atMostOnce: Bool
 
     init(_ answer: HTTPAnswer, kind: RecipientKind, nowMs: Int64, atMostOnce: Bool) {
         self.answer = answer
         self.kind = kind
-        retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+        advice = RetryAdvice(answer, nowMs: nowMs)
         self.atMostOnce = atMostOnce
     }
 
@@ -73,7 +73,7 @@ struct LegacyVerdicts {
             row.action == .remove && !isOneRecipient ? CodeTable.known(.legacy, "HTTP 400") : row.blaming(kind),
             rawError: code,
             httpStatus: answer.status,
-            retryAfterMs: retryAfterMs
+            advice
         )
     }
 
@@ -95,23 +95,23 @@ struct LegacyVerdicts {
     func wholeRequest(isOneRecipient: Bool) -> Verdict {
         guard (400...599).contains(answer.status) else { return unclear("unexpected status") }
         guard let code = LegacyError(answer)?.code else {
-            return ForeignAnswer.verdict(answer, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            return ForeignAnswer.verdict(answer, advice, atMostOnce: atMostOnce)
         }
         let status = answer.status
         if status >= 500 {
             let failure = CodeTable.serverError(.legacy, code).failure(rawError: code, httpStatus: status)
-            return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            return SharedVerdicts.serverError(failure, advice, atMostOnce: atMostOnce)
         }
         if CodeTable.row(.legacy, code) != nil { return rejected(code, isOneRecipient: isOneRecipient) }
         if status == 408 || status == 421 || status == 425 {
             let failure = CodeTable.unknown(.legacy).failure(rawError: code, httpStatus: status)
-            return SharedVerdicts.byStatus(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+            return SharedVerdicts.byStatus(failure, advice, atMostOnce: atMostOnce)
         }
         return SharedVerdicts.verdict(
             CodeTable.row(.legacy, "HTTP \(status)") ?? CodeTable.unknown(.legacy),
             rawError: code,
             httpStatus: status,
-            retryAfterMs: retryAfterMs
+            advice
         )
     }
 }

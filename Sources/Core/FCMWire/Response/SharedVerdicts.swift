@@ -35,34 +35,32 @@ enum SharedVerdicts {
     /// have been sent.
     ///
     /// Retry-After holds this recipient; many such answers hold the project, see ``Verdict/refusedForMs``.
-    static func serverError(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
-        let mayHaveArrived = failure.httpStatus != 503 || retryAfterMs == nil
-        if mayHaveArrived, atMostOnce {
-            return .unknown(failure, retryAfterMs: retryAfterMs)
-        }
-        return .retry(
-            Retry(
-                failure: failure,
-                retryAfterMs: retryAfterMs,
-                floorMs: CodeTable.shortFloorMs,
-                mayHaveArrived: mayHaveArrived
-            )
-        )
+    static func serverError(_ failure: Failure, _ advice: RetryAdvice, atMostOnce: Bool) -> Verdict {
+        again(failure, advice, mayHaveArrived: failure.httpStatus != 503 || !advice.hasHeader, atMostOnce: atMostOnce)
     }
 
     /// The verdict on an answer that names no error of FCM, by its status alone. Unless the status says that the request
     /// was not processed, the message may have been sent.
-    static func byStatus(_ failure: Failure, retryAfterMs: Int64?, atMostOnce: Bool) -> Verdict {
+    static func byStatus(_ failure: Failure, _ advice: RetryAdvice, atMostOnce: Bool) -> Verdict {
         let mayHaveArrived = !ForeignAnswer.refusals.contains(failure.httpStatus)
+        return again(failure, advice, mayHaveArrived: mayHaveArrived, atMostOnce: atMostOnce)
+    }
+
+    private static func again(
+        _ failure: Failure,
+        _ advice: RetryAdvice,
+        mayHaveArrived: Bool,
+        atMostOnce: Bool
+    ) -> Verdict {
         if mayHaveArrived, atMostOnce {
-            return .unknown(failure, retryAfterMs: retryAfterMs)
+            return .unknown(failure, retryAfterMs: advice.waitMs)
         }
-        let isRate = failure.httpStatus == 429 && retryAfterMs == nil
+        let isRate = failure.httpStatus == 429 && advice.waitMs == nil
         return .retry(
             Retry(
                 failure: failure,
-                retryAfterMs: retryAfterMs,
-                floorMs: isRate ? CodeTable.rateFloorMs : CodeTable.shortFloorMs,
+                retryAfterMs: advice.waitMs,
+                floorMs: max(isRate ? CodeTable.rateFloorMs : CodeTable.shortFloorMs, advice.floorMs),
                 mayHaveArrived: mayHaveArrived
             )
         )
@@ -74,7 +72,7 @@ enum SharedVerdicts {
         _ row: CodeRow,
         rawError: String = "",
         httpStatus: Int = 0,
-        retryAfterMs: Int64? = nil
+        _ advice: RetryAdvice? = nil
     ) -> Verdict {
         let failure = row.failure(rawError: rawError, httpStatus: httpStatus)
         switch row.disposition {
@@ -84,19 +82,12 @@ enum SharedVerdicts {
         case .resend:
             return .retry(Retry(failure: failure, cause: .refused, floorMs: 0, countsAttempt: false))
         case .retry(let floorMs, let scope):
+            let waitMs = advice?.waitMs
+            let leastMs = waitMs == nil ? floorMs : min(floorMs, CodeTable.shortFloorMs)
             return .retry(
-                Retry(
-                    failure: failure,
-                    scope: scope,
-                    retryAfterMs: retryAfterMs,
-                    floorMs: retryAfterMs == nil ? floorMs : min(floorMs, CodeTable.shortFloorMs)
-                )
+                Retry(failure: failure, scope: scope, retryAfterMs: waitMs, floorMs: max(leastMs, advice?.floorMs ?? 0))
             )
         }
-    }
-
-    static func retryAfterMs(_ answer: HTTPAnswer, nowMs: Int64) -> Int64? {
-        answer.retryAfter.flatMap { RetryAfterParser.milliseconds($0, date: answer.date, nowMs: nowMs) }
     }
 
     private static func transport(_ reason: String) -> Failure {

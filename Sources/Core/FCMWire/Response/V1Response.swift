@@ -8,7 +8,8 @@ public import FanfareModel
 ///    id. Any other 2xx, such as one that is not JSON, is not FCM's;
 /// 3. 400 to 599 without Google's error object: a ``ForeignAnswer``, which blames nothing and is retried;
 /// 4. 500 to 599: retried. With `at_most_once` only a 503 with Retry-After is; any other is `unknown`;
-/// 5. `UNREGISTERED` or an APNs status of 410: the token is removed;
+/// 5. `UNREGISTERED` or an APNs status of 410: the token is removed; so it is by an APNs 400 with `BadDeviceToken`. Its
+///    `DeviceTokenNotForTopic` blames the credentials: the key's app is another one;
 /// 6. `RATE_LIMIT_EXCEEDED` beside a 429: the project waits;
 /// 7. any other code of `FcmError` that the table knows: its row. In particular `THIRD_PARTY_AUTH_ERROR` comes with a
 ///    401 that no new access token would cure;
@@ -33,25 +34,25 @@ public enum V1Response {
         case 200...299:
             return success(answer, kind: kind, nowMs: nowMs, atMostOnce: atMostOnce)
         case 400...599:
-            let retryAfterMs = SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
             guard let envelope = V1ErrorEnvelope(answer.body) else {
-                return ForeignAnswer.verdict(answer, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+                return ForeignAnswer.verdict(answer, RetryAdvice(answer, nowMs: nowMs), atMostOnce: atMostOnce)
             }
-            let (status, raw) = (answer.status, envelope.rawCode)
+            let advice = RetryAdvice(answer, info: envelope.retryDelay, nowMs: nowMs)
+            let (status, raw) = (answer.status, envelope.rawError)
             if status >= 500 {
                 let failure = CodeTable.serverError(.v1, envelope.fcmCode, envelope.status)
                     .failure(rawError: raw, httpStatus: status)
-                return SharedVerdicts.serverError(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+                return SharedVerdicts.serverError(failure, advice, atMostOnce: atMostOnce)
             }
             if envelope.fcmCode == nil, status == 408 || status == 421 || status == 425 {
                 let failure = CodeTable.unknown(.v1).failure(rawError: raw, httpStatus: status)
-                return SharedVerdicts.byStatus(failure, retryAfterMs: retryAfterMs, atMostOnce: atMostOnce)
+                return SharedVerdicts.byStatus(failure, advice, atMostOnce: atMostOnce)
             }
             return SharedVerdicts.verdict(
                 row(status, envelope, kind: kind),
                 rawError: raw,
                 httpStatus: status,
-                retryAfterMs: retryAfterMs
+                advice
             )
         default:
             return SharedVerdicts.unanswered("unexpected status", httpStatus: answer.status, atMostOnce: atMostOnce)
@@ -75,7 +76,7 @@ public enum V1Response {
                     none: SharedVerdicts.verdict(
                         statusRow("UNAVAILABLE"),
                         httpStatus: answer.status,
-                        retryAfterMs: SharedVerdicts.retryAfterMs(answer, nowMs: nowMs)
+                        RetryAdvice(answer, nowMs: nowMs)
                     )
                 )
             }
@@ -101,8 +102,12 @@ public enum V1Response {
             return statusRow("RATE_LIMIT_EXCEEDED")
         }
         if code == "INVALID_ARGUMENT" || (status == 400 && code == nil) {
-            if envelope.provesBadRecipient, kind != .topic, kind != .condition {
-                return statusRow("INVALID_ARGUMENT (recipient)")
+            let isDevice = kind != .topic && kind != .condition
+            if envelope.provesBadRecipient, isDevice { return statusRow("INVALID_ARGUMENT (recipient)") }
+            if envelope.apnsStatus == 400, isDevice, let reason = envelope.apnsReason,
+                let row = CodeTable.row(.v1, "ApnsError 400 \(reason)")
+            {
+                return row
             }
             return statusRow(code == nil ? "HTTP 400" : "INVALID_ARGUMENT")
         }

@@ -163,7 +163,8 @@ extension SendMachine {
     /// Logs each refusal once a minute: FCM refuses a large job once for each of its requests.
     private mutating func logRefusal(_ failure: Failure) {
         loggedRefusals = loggedRefusals.filter { now.projectMs - $0.value < 60_000 }
-        guard loggedRefusals[failure.rawError] == nil else { return }
+        // FCM words the error: other words each time must fill neither the log nor the memory.
+        guard loggedRefusals[failure.rawError] == nil, loggedRefusals.count < 16 else { return }
         loggedRefusals[failure.rawError] = now.projectMs
         log(
             .error,

@@ -31,15 +31,27 @@ enum Curl {
         return value
     }
 
-    /// The last header of that name in the final answer; nil if there is none.
+    /// The header of that name in the final answer, repeated ones joined by commas (RFC 9110, 5.3); nil if there is none.
     static func header(_ easy: UnsafeMutableRawPointer, _ name: StaticString) -> String? {
+        guard var text = header(easy, name, at: 0) else { return nil }
+        for index in 1..<maximumRepeats {
+            guard let next = header(easy, name, at: index) else { break }
+            text += ", " + next
+        }
+        return text
+    }
+
+    /// - Parameter index: among the headers of that name.
+    static func header(_ easy: UnsafeMutableRawPointer, _ name: StaticString, at index: Int) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         let text = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-        guard curl_easy_header(easy, text, 0, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
+        guard curl_easy_header(easy, text, index, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
             let value = header?.pointee.value
         else { return nil }
         return String(cString: value)
     }
+
+    private static let maximumRepeats = 16
 
     /// The object that libcurl got as a callback's context.
     @inline(__always)

@@ -164,8 +164,10 @@ final class Transfer {
         )
     }
 
-    /// A server writes the same type into nearly every answer, so a handle keeps the text of the last one.
+    /// A server writes the same type into nearly every answer, so a handle keeps the text of the last one. libcurl keeps
+    /// the last of several.
     private func contentType() -> String? {
+        if Curl.header(easy, "content-type", at: 1) != nil { return Curl.header(easy, "content-type") }
         guard let bytes = Curl.bytes(easy, CURLINFO_CONTENT_TYPE) else { return nil }
         if lastContentType.withCString({ strcmp($0, bytes) }) != 0 { lastContentType = String(cString: bytes) }
         return lastContentType

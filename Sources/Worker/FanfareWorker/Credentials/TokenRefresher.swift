@@ -147,16 +147,14 @@ final class TokenRefresher: CredentialSource {
             machine.fetchAgain()
             return poll()
         }
+        let wait = RetryAfterParser.read(answer?.retryAfter, date: answer?.date, nowMs: SystemClock.nowMs)
         switch error.kind {
         case .retry:
             project.logger.warning(
                 "There is no new access token for now; it is fetched again later.",
                 metadata: ["error": "\(error.sentence)"]
             )
-            let wait = answer?.retryAfter.flatMap {
-                RetryAfterParser.milliseconds($0, date: answer?.date, nowMs: SystemClock.nowMs)
-            }
-            machine.fetchDelayed(nowMs: nowMs, jitter: jitter, retryAfterMs: wait)
+            machine.fetchDelayed(nowMs: nowMs, jitter: jitter, retryAfterMs: wait.leastMs)
         case .worker:
             // Other workers may be right, so the credential has not failed. Operators see it as an outage.
             if error.isAboutTime { clock.reset() }
@@ -165,7 +163,7 @@ final class TokenRefresher: CredentialSource {
                 "This worker gets no access token, so it sends nothing.",
                 metadata: ["error": "\(error.sentence)", "machine_time_ms": "\(SystemClock.nowMs)"]
             )
-            machine.fetchDelayed(nowMs: nowMs, jitter: jitter)
+            machine.fetchDelayed(nowMs: nowMs, jitter: jitter, retryAfterMs: wait.leastMs)
         case .blocked:
             project.logger.error("The credential was refused.", metadata: ["error": "\(error.sentence)"])
             machine.fetchRefused(reason: error.sentence, nowMs: nowMs, jitter: jitter)
@@ -184,7 +182,7 @@ final class TokenRefresher: CredentialSource {
 
     /// - Returns: whether a new request will be signed by another time than the refused one.
     private func correctClock(by answer: HTTPAnswer, _ nowMs: Int64) -> Bool {
-        let endpointUnixMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8) }
+        let endpointUnixMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8, nowMs: SystemClock.nowMs) }
         guard let aheadMs = clock.correct(endpointUnixMs: endpointUnixMs, nowMs: nowMs) else { return false }
         project.logger.warning(
             "This machine's clock differs from the token endpoint's, whose time is signed with: set it by NTP.",

@@ -242,7 +242,8 @@ class Connection(asyncio.Protocol):
     def submit(self, stream, rule):
         body = rule.get("body", "").encode()
         headers = [(":status", str(rule.get("status", 200)))]
-        headers += [(name.lower(), value) for name, value in rule.get("headers", {}).items()]
+        for name, value in rule.get("headers", {}).items():
+            headers += [(name.lower(), one) for one in (value if isinstance(value, list) else [value])]
         if "content_length" in rule:
             headers.append(("content-length", str(rule["content_length"])))
         try:
