@@ -29,6 +29,9 @@ struct frame_head {
 };
 
 enum { TYPE_HEADERS = 1, REFUSED_STREAM = 7, BUCKETS = 1024 };
+// Bytes of one answer's header block, each field with 32 bytes more, as HTTP/2 counts them; and nghttp2's
+// NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.
+enum { HEADER_BYTES = 16384, FIELD_BYTES = 32, STREAM_FAILED = -521 };
 
 static _Atomic(close_callback) libcurl_closed;
 static _Atomic(frame_callback) libcurl_received_frame;
@@ -43,6 +46,7 @@ static _Thread_local struct {
     void *session;
     int32_t stream;
     int status;
+    size_t bytes;
     size_t type_length;
     char content_type[sizeof ((struct chttp2_stream *)NULL)->content_type];
 } incoming;
@@ -106,6 +110,7 @@ static int received_header(
         incoming.session = session;
         incoming.stream = ((const struct frame_head *)frame)->stream;
         incoming.type_length = 0;
+        incoming.bytes = 0;
         // nghttp2 has checked that the status has three digits.
         incoming.status = (value[0] - '0') * 100 + (value[1] - '0') * 10 + (value[2] - '0');
     } else if (name_length == 12 && value_length < sizeof incoming.content_type
@@ -113,6 +118,9 @@ static int received_header(
         memcpy(incoming.content_type, value, value_length);
         incoming.type_length = value_length;
     }
+    // libcurl stores every header of every answer. nghttp2 resets the stream of an answer that has too many.
+    incoming.bytes += name_length + value_length + FIELD_BYTES;
+    if (incoming.bytes > HEADER_BYTES) return STREAM_FAILED;
     return atomic_load_explicit(&libcurl_received_header, memory_order_relaxed)(
         session, frame, name, name_length, value, value_length, flags, context
     );
@@ -120,6 +128,7 @@ static int received_header(
 
 static int received_frame(void *session, const void *frame, void *context) {
     const struct frame_head *head = frame;
+    if (head->type == TYPE_HEADERS) incoming.bytes = 0;
     if (head->type == TYPE_HEADERS && incoming.session == session && incoming.stream == head->stream) {
         if (incoming.status >= 200) record(session, head->stream, false);
         incoming.session = NULL;

@@ -28,6 +28,8 @@ final class CurlConnection: LaneConnection {
     private var isCorked = false
 
     // Written by callbacks.
+    /// Bytes of the answers of ``transfers``.
+    var heldBytes = 0
     private var sockets: [Int32] = []
     private var lostLastSocket = false
     /// Counts the sockets ever opened, so that facts of one connection are not taken for the next one's.
@@ -123,6 +125,11 @@ final class CurlConnection: LaneConnection {
 
     func isHeldBack(_ number: Int) -> Bool { numbered[number]?.isUnread ?? false }
 
+    var largestAnswer: (number: Int, bytes: Int)? {
+        guard heldBytes > 0 else { return nil }
+        return transfers.map { ($0.number, $0.answer.count) }.max { $0.1 < $1.1 }
+    }
+
     func tick(nowMs: Int64) {}
 
     private func end(_ transfer: Transfer, _ facts: TransferFacts, as ending: LaneState.Ending) -> RequestEnd {
@@ -142,6 +149,7 @@ final class CurlConnection: LaneConnection {
             last.position = transfer.position
         }
         numbered[transfer.number] = nil
+        heldBytes -= transfer.answer.count
         transfer.leftConnection()
     }
 

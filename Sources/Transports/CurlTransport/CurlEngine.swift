@@ -24,8 +24,14 @@ package final class CurlEngine: LaneEngine {
 
 extension LanePool {
     /// A pool that sends over libcurl.
-    package convenience init(overCurl configuration: OriginConfiguration, loop: EventLoop) {
+    ///
+    /// - Parameter group: the pools of the same loop; a group of its own unless said.
+    package convenience init(
+        overCurl configuration: OriginConfiguration,
+        loop: EventLoop,
+        group: PoolGroup = PoolGroup()
+    ) {
         let engine = CurlEngine(loop: loop, configuration: configuration)
-        self.init(loop: loop, configuration: configuration, engine: engine)
+        self.init(loop: loop, configuration: configuration, engine: engine, group: group)
     }
 }

@@ -13,6 +13,8 @@ public struct HTTPRequest: Equatable, Sendable {
     public var body: [UInt8]
     /// Milliseconds from ``LanePool/send(_:)`` to the end of the answer, waiting for a free stream included.
     public var timeoutMs: Int64
+    /// An answer's body beyond this is cut off and counts as incomplete; nil for the pool's limit.
+    public var maxBodyBytes: Int?
     /// Whether to read the answer's `Date` in any case; otherwise only beside a Retry-After.
     public var asksForDate = false
     /// Whether to read the answer's `Metadata-Flavor`.

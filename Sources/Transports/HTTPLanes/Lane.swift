@@ -8,6 +8,8 @@ package final class Lane {
         var addedAtMs: Int64
     }
 
+    /// The lane's number in its group of pools.
+    let id: Int
     package var state: LaneState
     /// Why the connection ended, or could not be made; empty while neither is known.
     package var reason = ""
@@ -19,7 +21,11 @@ package final class Lane {
     private var free: [Int] = []
     private let onWork: (Lane) -> Void
 
-    init(state: LaneState, onWork: @escaping (Lane) -> Void) {
+    /// Bytes of unfinished answers that the group was told of.
+    var chargedBytes = 0
+
+    init(id: Int, state: LaneState, onWork: @escaping (Lane) -> Void) {
+        self.id = id
         self.state = state
         self.onWork = onWork
     }

@@ -34,6 +34,10 @@ package protocol LaneConnection: AnyObject {
     func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd
     /// Requests that the library has begun to send and that have not ended.
     var running: Int { get }
+    /// Bytes of the answers' bodies that have arrived, of requests that have not ended.
+    var heldBytes: Int { get }
+    /// The request that holds most of ``heldBytes``, and its share; nil if there are none.
+    var largestAnswer: (number: Int, bytes: Int)? { get }
     /// Whether the library has written nothing of a request, so that it may be taken back.
     func isHeldBack(_ number: Int) -> Bool
     /// Called every 100 ms while the pool holds requests.

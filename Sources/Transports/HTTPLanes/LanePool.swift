@@ -9,12 +9,12 @@ public import FanfareModel
 /// processed is never sent again.
 public final class LanePool {
     /// Interval at which the pool checks deadlines and stalls while it holds requests.
-    private static let sweepMs: Int64 = 100
+    static let sweepMs: Int64 = 100
     /// Answers that are delivered before the next lane is read: delivering that many at once costs little for each.
     private static let answersAtOnce = 32
 
-    private let loop: EventLoop
-    private let configuration: OriginConfiguration
+    let loop: EventLoop
+    let configuration: OriginConfiguration
 
     /// Receives a request's tag and its outcome. Called at the end of a turn of the loop, never from within
     /// ``send(_:)``; it may send.
@@ -26,28 +26,35 @@ public final class LanePool {
     public var mayBegin: () -> Bool = { true }
 
     private let engine: any LaneEngine
+    let group: PoolGroup
+    /// The pool's number in its group.
+    private(set) var number = 0
     private var rule: RequestRule
-    private(set) var planner: LanePlanner
-    private var lanes: [Lane] = []
-    private var retiring: [Lane] = []
-    private var work: [Lane] = []
+    var planner: LanePlanner
+    var lanes: [Lane] = []
+    var retiring: [Lane] = []
+    var work: [Lane] = []
     /// Requests that wait for a stream, in order of arrival; those that come back from a lane go first.
-    private(set) var queue: Deque<WaitingRequest> = []
+    var queue: Deque<WaitingRequest> = []
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
     private(set) var inFlight = 0
     private var nextTurn: TimerID?
-    private var sweep: TimerID?
-    private var opening: TimerID?
+    var sweep: TimerID?
+    var opening: TimerID?
     private var isDelivering = false
     private var isClosed = false
 
-    /// - Parameter engine: makes the connections. The pool closes it.
-    package init(loop: EventLoop, configuration: OriginConfiguration, engine: any LaneEngine) {
+    /// - Parameters:
+    ///   - engine: makes the connections. The pool closes it.
+    ///   - group: the pools of the same loop.
+    package init(loop: EventLoop, configuration: OriginConfiguration, engine: any LaneEngine, group: PoolGroup) {
         self.loop = loop
+        self.group = group
         self.configuration = configuration
         self.engine = engine
         rule = RequestRule(allowsPlainHTTP: configuration.allowsPlainHTTP)
         planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
+        number = group.join(self)
         loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
 
@@ -96,11 +103,12 @@ public final class LanePool {
             for number in lane.numbers(where: { _, _ in true }) {
                 cancel(number, on: lane, reason: "the pool was closed", as: .withdrawn)
             }
-            lane.close()
+            close(lane)
         }
         lanes = []
         retiring = []
         work = []
+        group.leave(number)
         completeQueue(reason: "the pool was closed")
         engine.close()
         // Called from within a completion, the running delivery delivers these too.
@@ -109,7 +117,7 @@ public final class LanePool {
 
     // MARK: A turn
 
-    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
+    var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
     /// Reads lane after lane. After ``answersAtOnce`` answers it delivers them before it reads the next lane. So the
     /// requests that follow them leave soon: a turn may be long, and its first answer does not wait for its last.
@@ -159,6 +167,7 @@ public final class LanePool {
         withdrawIfStopped(from: lane)
         connection.pump()
         while let (number, end) = connection.nextEnd() { finish(number, on: lane, end) }
+        charge(lane)
         if let limit = lane.state.serverLimit, limit < planner.learned { planner.lowerLimit(to: limit) }
         if lane.state.isOverloaded { planner.lowerLimit(to: lane.state.window.limit) }
     }
@@ -172,13 +181,13 @@ public final class LanePool {
         }
     }
 
-    private func enlist(_ lane: Lane) {
+    func enlist(_ lane: Lane) {
         guard !lane.isListed, !isClosed else { return }
         lane.isListed = true
         work.append(lane)
     }
 
-    private func scheduleTurn() {
+    func scheduleTurn() {
         guard nextTurn == nil, !isClosed else { return }
         nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in nextTurn = nil }
     }
@@ -226,6 +235,7 @@ public final class LanePool {
 
     private func openLane() -> Lane? {
         guard let origin = rule.origin else { return nil }
+        let id = group.openLane(of: number)
         let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
         let state = LaneState(
             window: window,
@@ -233,8 +243,11 @@ public final class LanePool {
             probes: engine.connectsForRequest ? 1 : 0,
             nowMs: nowMs
         )
-        let lane = Lane(state: state) { [unowned self] in enlist($0) }
-        guard let connection = engine.connect(lane, to: origin) else { return nil }
+        let lane = Lane(id: id, state: state) { [unowned self] in enlist($0) }
+        guard let connection = engine.connect(lane, to: origin) else {
+            group.closedLane(id)
+            return nil
+        }
         lane.connection = connection
         lanes.append(lane)
         return lane
@@ -255,9 +268,10 @@ public final class LanePool {
 
     // MARK: Endings
 
-    private func cancel(_ number: Int, on lane: Lane, reason: String, as ending: LaneState.Ending) {
+    func cancel(_ number: Int, on lane: Lane, reason: String, as ending: LaneState.Ending) {
         guard let end = lane.connection?.cancel(number, reason: reason, as: ending) else { return }
         finish(number, on: lane, end)
+        charge(lane)
     }
 
     private func finish(_ number: Int, on lane: Lane, _ end: RequestEnd) {
@@ -267,11 +281,11 @@ public final class LanePool {
         {
             queue.prepend(waiting.moved(isRefused: end.proof == .refused, reason: end.reason))
         } else {
-            complete(waiting.request.tag, Self.outcome(of: waiting, end))
+            complete(waiting.request.tag, outcome(of: waiting, end))
         }
     }
 
-    private static func outcome(of waiting: WaitingRequest, _ end: RequestEnd) -> RequestOutcome {
+    private func outcome(of waiting: WaitingRequest, _ end: RequestEnd) -> RequestOutcome {
         switch end.proof {
         // Refused before and not sent since: the server has still not processed it.
         case .unsent where waiting.refusals > 0: .refused(reason: end.reason)
@@ -284,7 +298,7 @@ public final class LanePool {
 
     /// Removes a request that has ended from its lane.
     @discardableResult
-    private func release(_ number: Int, from lane: Lane, _ ending: LaneState.Ending) -> WaitingRequest {
+    func release(_ number: Int, from lane: Lane, _ ending: LaneState.Ending) -> WaitingRequest {
         let waiting = lane.remove(number)
         lane.state.ended(ending, nowMs: nowMs)
         inFlight -= 1
@@ -300,11 +314,11 @@ public final class LanePool {
         return waiting
     }
 
-    private func completeQueue(reason: String) {
+    func completeQueue(reason: String) {
         while let waiting = queue.popFirst() { complete(waiting, reason: reason) }
     }
 
-    private func complete(_ waiting: WaitingRequest, reason: String) {
+    func complete(_ waiting: WaitingRequest, reason: String) {
         let reason = waiting.lastReason.isEmpty ? reason : "\(reason); before: \(waiting.lastReason)"
         let outcome = waiting.refusals > 0 ? RequestOutcome.refused(reason: reason) : .unsent(reason: reason)
         complete(waiting.request.tag, outcome)
@@ -313,88 +327,5 @@ public final class LanePool {
     private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
         completions.append((tag, outcome))
         scheduleTurn()
-    }
-
-    // MARK: The end of lanes
-
-    private func retireMarked() {
-        guard lanes.contains(where: { $0.state.phase == .retiring }) else { return }
-        retiring += lanes.filter { $0.state.phase == .retiring }
-        lanes.removeAll { $0.state.phase == .retiring }
-    }
-
-    private func closeDrained() {
-        retireMarked()
-        guard retiring.contains(where: \.state.isDrained) else { return }
-        var reason = ""
-        for lane in retiring where lane.state.isDrained {
-            lane.close()
-            work.removeAll { $0 === lane }
-            let state = lane.state
-            planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
-            if state.answered == 0, !lane.reason.isEmpty { reason = lane.reason }
-        }
-        retiring.removeAll(where: \.state.isDrained)
-        guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
-        // The origin is away for a while. Completed now, the requests wait with their owner, where waiting is durable.
-        if retiring.isEmpty { completeQueue(reason: reason.isEmpty ? "the origin cannot be reached" : reason) }
-        if opening == nil {
-            opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
-                opening = nil
-                scheduleTurn()
-            }
-        }
-    }
-
-    // MARK: Deadlines
-
-    private func armSweep() {
-        guard sweep == nil, inFlight > 0 || !queue.isEmpty else { return }
-        sweep = loop.schedule(afterMilliseconds: Self.sweepMs) { [unowned self] in
-            sweep = nil
-            endLateRequests()
-            scheduleTurn()
-        }
-    }
-
-    private func endLateRequests() {
-        let now = nowMs
-        let late = queue.filter { $0.deadlineMs <= now }
-        if !late.isEmpty { queue.removeAll { $0.deadlineMs <= now } }
-        for waiting in late { complete(waiting, reason: "no free stream in time") }
-        for lane in lanes + retiring { endLate(on: lane, now) }
-        retireMarked()
-        if let old = lanes.first(where: isTooOld) {
-            old.state.retire()
-            enlist(old)
-        }
-        armSweep()
-    }
-
-    private func isTooOld(_ lane: Lane) -> Bool { nowMs - lane.state.openedAtMs >= configuration.maxConnectionAgeMs }
-
-    private func endLate(on lane: Lane, _ now: Int64) {
-        guard let connection = lane.connection else { return }
-        lane.state.advance(nowMs: now)
-        connection.tick(nowMs: now)
-        // All late requests of a lane end before the library runs again. Otherwise it would send held-back requests
-        // into the streams that the first ones leave, only to have them cut off.
-        for number in lane.numbers(where: { $1.waiting.deadlineMs <= now }) {
-            cancel(number, on: lane, reason: "no answer in time", as: .timedOut)
-        }
-        let stallMs = configuration.stallMs
-        let stalled = lane.numbers { now - $1.addedAtMs >= stallMs && connection.isHeldBack($0) }
-        guard !stalled.isEmpty else { return }
-        let back = lane.state.stalled(stalled.count, running: connection.running, nowMs: now)
-        guard back > 0 else { return }
-        if connection.running > 0, lane.state.phase == .ready, lane.state.serverLimit == nil {
-            planner.lowerLimit(to: lane.state.limit)
-        }
-        for number in stalled.suffix(back) {
-            let reason = "the lane did not send the request"
-            _ = connection.cancel(number, reason: reason, as: .withdrawn)
-            let waiting = release(number, from: lane, .withdrawn)
-            queue.prepend(waiting.moved(isRefused: false, reason: reason))
-        }
     }
 }

@@ -15,6 +15,8 @@ package struct LaneState: Equatable {
     /// How one request on this lane ended.
     package enum Ending: Equatable {
         case answered(isMultiplexed: Bool?)
+        /// The answer was too long and was cut: the lane lives, but that is no reason to give it more.
+        case cut(isMultiplexed: Bool?)
         case timedOut
         /// Not processed. `isEarlier`: on a connection before the lane's present one.
         case refused(isEarlier: Bool)
@@ -122,12 +124,10 @@ package struct LaneState: Equatable {
         inFlight -= 1
         switch ending {
         case .answered(let multiplexed):
-            answered += 1
-            answeredHere += 1
-            consecutiveTimeouts = 0
-            if let multiplexed { isMultiplexed = multiplexed }
-            if phase == .opening { phase = .ready }
+            recordAnswer(multiplexed)
             window.answered(wasFull: wasFull, nowMs: nowMs)
+        case .cut(let multiplexed):
+            recordAnswer(multiplexed)
         case .timedOut:
             consecutiveTimeouts += 1
             if consecutiveTimeouts >= timeoutsToRetire { retire() }
@@ -143,6 +143,14 @@ package struct LaneState: Equatable {
         case .withdrawn:
             break
         }
+    }
+
+    private mutating func recordAnswer(_ multiplexed: Bool?) {
+        answered += 1
+        answeredHere += 1
+        consecutiveTimeouts = 0
+        if let multiplexed { isMultiplexed = multiplexed }
+        if phase == .opening { phase = .ready }
     }
 
     /// The engine held `count` requests back for too long.

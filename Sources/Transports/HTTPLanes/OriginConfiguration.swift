@@ -14,8 +14,9 @@ public struct OriginConfiguration: Equatable, Sendable {
     public var maxLanes = 32
     /// For name look-up, TCP and TLS together.
     public var connectTimeoutMs: Int64 = 5_000
-    /// An answer's body beyond this is cut off and counts as incomplete.
-    public var maxBodyBytes = 1 << 20
+    /// An answer's body beyond this is cut off and counts as incomplete, unless its request names another limit. Over
+    /// HTTP/2 a server may also send so much before the client confirms any, if the engine can set that.
+    public var maxBodyBytes = 65_536
     /// How long sent bytes may stay unacknowledged before the kernel gives the connection up.
     public var userTimeoutMs: UInt32 = 10_000
     /// An idle connection older than this is not used again; a busy lane of this age is replaced.

@@ -28,6 +28,8 @@ struct Exchange {
     var body: [UInt8] = []
     /// Bytes of the body that were written into frames.
     var writtenBytes = 0
+    /// The answer's body is cut beyond this.
+    private(set) var maxBodyBytes = 0
     var asksForDate = false
     var asksForMetadataFlavor = false
 
@@ -52,7 +54,7 @@ struct Exchange {
 
     /// Empties the record for the next request; keeps the buffer, so that an answer costs no allocation as long as the
     /// last one was let go.
-    mutating func assign(_ request: HTTPRequest, _ block: HeaderBlock) {
+    mutating func assign(_ request: HTTPRequest, _ block: HeaderBlock, maxBodyBytes: Int) {
         precondition(phase == .free, "the number's last request has not ended")
         var buffer = answer
         answer = []
@@ -62,6 +64,7 @@ struct Exchange {
         self.block = block
         answer = buffer
         body = request.body
+        self.maxBodyBytes = maxBodyBytes
         asksForDate = request.asksForDate
         asksForMetadataFlavor = request.asksForMetadataFlavor
     }
@@ -89,10 +92,8 @@ struct Exchange {
     ///   written leave as long as the connection lives.
     func end(_ cause: Cause, isHandedOver: Bool) -> RequestEnd {
         if hasHeaders {
-            return RequestEnd(
-                proof: .answered(httpAnswer),
-                ending: isWhole || isCut ? .answered(isMultiplexed: true) : ending(cause)
-            )
+            let answered = isCut ? LaneState.Ending.cut(isMultiplexed: true) : .answered(isMultiplexed: true)
+            return RequestEnd(proof: .answered(httpAnswer), ending: isWhole || isCut ? answered : ending(cause))
         }
         let (reason, ending) = (reason(cause), ending(cause))
         if !isHandedOver {

@@ -1,6 +1,5 @@
 internal import CNGHTTP2
 internal import DequeModule
-internal import Glibc
 internal import HTTPLanes
 
 /// The client's side of one HTTP/2 connection, without a socket: bytes go in and out.
@@ -12,9 +11,12 @@ final class HTTP2Session {
     /// The limits of a session. None of them is an estimate of normal traffic: they bound what a peer can make us keep.
     enum Limits {
         /// Bytes of an answer's header block, counted as HTTP/2 counts them.
-        static let headerBytes = 65_536
-        /// The window of one answer, and of all answers of the connection together, in bytes.
-        static let streamWindow: UInt32 = 1 << 20
+        static let headerBytes = 16_384
+        /// Bytes that are kept of one header's value.
+        static let valueBytes = 256
+        /// The least window of one answer: a frame.
+        static let streamWindow = 16_384
+        /// The window of all answers of the connection together, in bytes. The session never holds them back.
         static let connectionWindow: Int32 = 16 << 20
         /// Bytes that ``fill()`` gathers at a time.
         static let outputBytes = 65_536
@@ -49,7 +51,8 @@ final class HTTP2Session {
 
     /// - Parameters:
     ///   - origin: `https://host[:port]`.
-    ///   - maxBodyBytes: an answer's body beyond this is cut off.
+    ///   - maxBodyBytes: an answer's body beyond this is cut off, unless its request names another limit. A server may
+    ///     send so much of one answer before the session confirms any.
     init?(origin: String, maxBodyBytes: Int) {
         self.origin = origin
         self.maxBodyBytes = max(0, maxBodyBytes)
@@ -84,7 +87,7 @@ final class HTTP2Session {
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
-                value: Limits.streamWindow
+                value: UInt32(clamping: min(max(maxBodyBytes, Limits.streamWindow), 1 << 24))
             ),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
@@ -109,7 +112,7 @@ final class HTTP2Session {
         while exchanges.count <= number { exchanges.append(Exchange()) }
         let block = self.block.flatMap { $0.fits(request) ? $0 : nil } ?? HeaderBlock(request, origin: origin)
         self.block = block
-        exchanges[number].assign(request, block)
+        exchanges[number].assign(request, block, maxBodyBytes: max(0, request.maxBodyBytes ?? maxBodyBytes))
         waiting.append(number)
     }
 
@@ -131,6 +134,16 @@ final class HTTP2Session {
         waiting.removeAll { $0 == number }
         detach(number, resettingWith: NGHTTP2_CANCEL)
         return finish(number, .cancelled(reason: reason, ending))
+    }
+
+    /// Bytes of the bodies that have arrived, of requests that were not returned as ended.
+    private(set) var heldBytes = 0
+
+    /// The open request that holds most of ``heldBytes``; nil if there are none.
+    var largestAnswer: (number: Int, bytes: Int)? {
+        guard heldBytes > 0 else { return nil }
+        let open = exchanges.indices.filter { exchanges[$0].phase == .open && !exchanges[$0].answer.isEmpty }
+        return open.map { ($0, exchanges[$0].answer.count) }.max { $0.1 < $1.1 }
     }
 
     /// Whether ``nextEnd()`` would return a request.
@@ -167,6 +180,7 @@ final class HTTP2Session {
         var lastLeft = writtenID
         if case .connectionEnded = cause { lastLeft = handedOverID }
         let end = exchanges[number].end(cause, isHandedOver: id > 0 && id <= lastLeft)
+        heldBytes -= exchanges[number].answer.count
         exchanges[number].finish()
         return end
     }
@@ -318,12 +332,12 @@ final class HTTP2Session {
             lastContentType = value.text(last: lastContentType)
             exchanges[number].contentType.join(lastContentType)
         case 11 where name.isEqual("retry-after"):
-            exchanges[number].retryAfter.join(String(decoding: value, as: UTF8.self))
+            exchanges[number].retryAfter.join(value.keptText)
         case 4 where name.isEqual("date"):
             lastDate = value.text(last: lastDate)
             exchanges[number].date.join(lastDate)
         case 15 where exchanges[number].asksForMetadataFlavor && name.isEqual("metadata-flavor"):
-            exchanges[number].metadataFlavor = String(decoding: value, as: UTF8.self)
+            exchanges[number].metadataFlavor = value.keptText
         default: break
         }
         return true
@@ -335,13 +349,13 @@ final class HTTP2Session {
 
     func recordData(_ data: UnsafeBufferPointer<UInt8>, stream: Int32) {
         guard let number = number(of: stream) else { return }
-        guard data.count <= maxBodyBytes - exchanges[number].answer.count else {
-            exchanges[number].isCut = true
-            detach(number, resettingWith: NGHTTP2_CANCEL)
-            record(.closed(code: NGHTTP2_CANCEL.rawValue), of: number)
-            return
-        }
-        exchanges[number].answer.append(contentsOf: data)
+        let kept = min(data.count, exchanges[number].maxBodyBytes - exchanges[number].answer.count)
+        exchanges[number].answer.append(contentsOf: data[..<kept])
+        heldBytes += kept
+        guard kept < data.count else { return }
+        exchanges[number].isCut = true
+        detach(number, resettingWith: NGHTTP2_CANCEL)
+        record(.closed(code: NGHTTP2_CANCEL.rawValue), of: number)
     }
 
     func recordFrame(_ frame: nghttp2_frame) {
@@ -375,21 +389,4 @@ final class HTTP2Session {
     }
 
     func recordInvalidFrame(_ code: Int32) { defect = String(cString: nghttp2_strerror(code)) }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    fileprivate func isEqual(_ text: StaticString) -> Bool {
-        isEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
-    private func isEqual(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard let start = baseAddress, let otherStart = other.baseAddress else { return isEmpty && other.isEmpty }
-        return count == other.count && memcmp(start, otherStart, count) == 0
-    }
-
-    /// The bytes as text; `last` itself if it is the same text.
-    fileprivate func text(last: String) -> String {
-        var last = last
-        return last.withUTF8 { isEqual($0) } ? last : String(decoding: self, as: UTF8.self)
-    }
 }

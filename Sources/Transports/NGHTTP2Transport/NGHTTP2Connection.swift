@@ -55,6 +55,10 @@ final class NGHTTP2Connection: LaneConnection {
 
     var running: Int { session.running }
 
+    var heldBytes: Int { session.heldBytes }
+
+    var largestAnswer: (number: Int, bytes: Int)? { session.largestAnswer }
+
     func nextEnd() -> (number: Int, end: RequestEnd)? { session.nextEnd() }
 
     func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {

@@ -25,8 +25,14 @@ package final class NGHTTP2Engine: LaneEngine {
 
 extension LanePool {
     /// A pool that sends over nghttp2.
-    package convenience init(overNGHTTP2 configuration: OriginConfiguration, loop: EventLoop) {
+    ///
+    /// - Parameter group: the pools of the same loop; a group of its own unless said.
+    package convenience init(
+        overNGHTTP2 configuration: OriginConfiguration,
+        loop: EventLoop,
+        group: PoolGroup = PoolGroup()
+    ) {
         let engine = NGHTTP2Engine(loop: loop, configuration: configuration)
-        self.init(loop: loop, configuration: configuration, engine: engine)
+        self.init(loop: loop, configuration: configuration, engine: engine, group: group)
     }
 }

@@ -8,6 +8,8 @@ final class PoolHarness {
     let loop: EventLoop
     let pool: LanePool
     private(set) var outcomes: [UInt64: RequestOutcome] = [:]
+    /// The tags, in the order of their outcomes.
+    private(set) var order: [UInt64] = []
     /// Outcomes beyond the first of a request: always a fault.
     private(set) var surplus = 0
     private(set) var timedOut = false
@@ -17,22 +19,37 @@ final class PoolHarness {
     private var waiting: [HTTPRequest] = []
     private var nextTag: UInt64 = 1
     private var expected = 0
+    private var isRunning = false
+    /// Changes each request before it is sent.
+    var prepare: (inout HTTPRequest) -> Void = { _ in }
 
-    init(engine: TestedEngine = .curl, _ change: (inout OriginConfiguration) -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - loop: nil for a loop of its own.
+    ///   - group: what the pool shares with others.
+    init(
+        engine: TestedEngine = .curl,
+        loop: EventLoop? = nil,
+        group: PoolGroup = PoolGroup(),
+        _ change: (inout OriginConfiguration) -> Void = { _ in }
+    ) throws {
         var configuration = OriginConfiguration(caFile: try Certificates.shared.get().authority)
         change(&configuration)
-        loop = try EventLoop()
-        pool = engine.makePool(configuration, loop: loop)
+        let loop = try loop ?? EventLoop()
+        self.loop = loop
+        pool = engine.makePool(configuration, loop: loop, group: group)
         pool.onCompletion = { [unowned self] tag, outcome in
+            order.append(tag)
             if outcomes.updateValue(outcome, forKey: tag) != nil { surplus += 1 }
         }
-        loop.onTurnEnd { [unowned self] in
-            feed()
-            if outcomes.count >= expected, pool.isIdle { loop.stop() }
-        }
+        loop.onTurnEnd { [weak self] in self?.turnEnded() }
     }
 
     deinit { pool.close() }
+
+    private func turnEnded() {
+        feed()
+        if isRunning, outcomes.count >= expected, pool.isIdle { loop.stop() }
+    }
 
     /// Sends `count` requests, never more than the pool has room for, and runs until each has its outcome.
     ///
@@ -49,21 +66,26 @@ final class PoolHarness {
         meanwhile: ((PoolHarness) -> Void)? = nil
     ) -> [RequestOutcome] {
         let first = nextTag
+        enqueue(count, url: url, padding: padding, timeoutMs: timeoutMs)
+        runLoop(limitMs, meanwhile)
+        return (first..<nextTag).compactMap { outcomes[$0] }
+    }
+
+    /// Sends `count` requests with the loop's next turns, which another harness runs.
+    func enqueue(_ count: Int, url: String, padding: Int = 0, timeoutMs: Int64 = 5_000) {
         for _ in 0..<count {
-            waiting.append(
-                HTTPRequest(
-                    tag: nextTag,
-                    url: url,
-                    headers: headers,
-                    body: Array(makeBody(nextTag).utf8) + [UInt8](repeating: UInt8(ascii: " "), count: padding),
-                    timeoutMs: timeoutMs
-                )
+            var request = HTTPRequest(
+                tag: nextTag,
+                url: url,
+                headers: headers,
+                body: Array(makeBody(nextTag).utf8) + [UInt8](repeating: UInt8(ascii: " "), count: padding),
+                timeoutMs: timeoutMs
             )
+            prepare(&request)
+            waiting.append(request)
             nextTag += 1
         }
         expected += count
-        runLoop(limitMs, meanwhile)
-        return (first..<nextTag).compactMap { outcomes[$0] }
     }
 
     /// Sends one request as it is.
@@ -80,7 +102,9 @@ final class PoolHarness {
             loop.stop()
         }
         loop.schedule(afterMilliseconds: 0) { [unowned self] in meanwhile?(self) }
+        isRunning = true
         loop.run()
+        isRunning = false
         loop.cancel(limit)
     }
 

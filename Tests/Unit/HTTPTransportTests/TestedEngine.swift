@@ -18,13 +18,13 @@ enum TestedEngine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     /// Whether libcurl 7 makes the requests: later versions treat some endings of connections differently.
     var isCurl7: Bool { self == .curl && CurlEnvironment.version.hasPrefix("libcurl/7.") }
 
-    func makePool(_ configuration: OriginConfiguration, loop: EventLoop) -> LanePool {
+    func makePool(_ configuration: OriginConfiguration, loop: EventLoop, group: PoolGroup) -> LanePool {
         switch self {
         case .curl:
             Self.preparedCurl
-            return LanePool(overCurl: configuration, loop: loop)
+            return LanePool(overCurl: configuration, loop: loop, group: group)
         case .nghttp2:
-            return LanePool(overNGHTTP2: configuration, loop: loop)
+            return LanePool(overNGHTTP2: configuration, loop: loop, group: group)
         }
     }
 }

@@ -16,11 +16,13 @@ import Testing
         #expect(frames[1].payload == Array("hello".utf8))
     }
 
-    @Test func settingsSwitchPushOffAndBoundHeaders() throws {
-        let bench = try SessionBench()
+    /// The window of an answer is the limit of its body, and at least a frame.
+    @Test(arguments: [(1_000, 16_384), (65_536, 65_536)] as [(Int, UInt32)])
+    func settingsSwitchPushOffAndBoundHeadersAndAnswers(maxBodyBytes: Int, window: UInt32) throws {
+        let bench = try SessionBench(maxBodyBytes: maxBodyBytes)
         let first = try #require(Frames.parse(bench.sent).first)
         #expect(first.type == 4)
-        #expect(first.payload == Array(Frames.settings([(2, 0), (4, 1 << 20), (6, 65_536)]).dropFirst(9)))
+        #expect(first.payload == Array(Frames.settings([(2, 0), (4, window), (6, 16_384)]).dropFirst(9)))
     }
 
     @Test func wholeAnswerIsComplete() throws {
@@ -132,7 +134,7 @@ import Testing
             name: "body over the limit",
             frames: Frames.status(1) + Frames.data(1, long),
             kind: "200 cut",
-            ending: .answered(isMultiplexed: true)
+            ending: .cut(isMultiplexed: true)
         ),
         Row(name: "data before the status", frames: Frames.data(1, "{}"), kind: nil, goesOn: false),
         Row(name: "bad status", frames: Frames.headers(1, [(":status", "2x0")]), kind: "ambiguous"),
@@ -383,11 +385,11 @@ import Testing
         var exchange = Exchange()
         let request = HTTPRequest(tag: 1, url: "https://h/")
         let block = HeaderBlock(request, origin: "https://h")
-        exchange.assign(request, block)
+        exchange.assign(request, block, maxBodyBytes: 10_000)
         exchange.answer.append(contentsOf: [UInt8](repeating: 1, count: 500))
         let address = exchange.answer.withUnsafeBytes { $0.baseAddress }
         exchange.finish()
-        exchange.assign(request, block)
+        exchange.assign(request, block, maxBodyBytes: 10_000)
         exchange.answer.append(contentsOf: [UInt8](repeating: 2, count: 500))
         #expect(exchange.answer.withUnsafeBytes { $0.baseAddress } == address)
         exchange.answer.append(contentsOf: [UInt8](repeating: 1, count: 9_000))

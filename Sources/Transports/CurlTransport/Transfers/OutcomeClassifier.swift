@@ -38,7 +38,8 @@ enum OutcomeClassifier {
         // An informational status is no answer.
         if facts.status >= 200 {
             let lengthFits = facts.declaredBytes.map { $0 == facts.receivedBytes } ?? true
-            return .answered(isComplete: facts.code == 0 && lengthFits && !facts.overflowed && !facts.isOnlyStatus)
+            let isWhole = lengthFits && !facts.overflowed && !facts.isOnlyStatus
+            return .answered(isComplete: facts.code == 0 && isWhole)
         }
         if facts.refused { return .refused }
         if facts.hasBody { return facts.bytesRead == 0 ? .unsent : .ambiguous }
@@ -93,7 +94,7 @@ extension LaneState.Ending {
             // libcurl gives the HTTP/2 error code in its text only; 11 is ENHANCE_YOUR_CALM.
             self = .streamFailed(isCalm: !facts.errorText.contains("(err 11)"))
         } else {
-            self = .answered(isMultiplexed: isMultiplexed)
+            self = facts.overflowed ? .cut(isMultiplexed: isMultiplexed) : .answered(isMultiplexed: isMultiplexed)
         }
     }
 }

@@ -11,7 +11,8 @@ internal import HTTPLanes
 final class Transfer {
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
-    private let maxBodyBytes: Int
+    private let defaultMaxBodyBytes: Int
+    private var maxBodyBytes = 0
     private var isClosed = false
 
     private(set) var request = HTTPRequest(tag: 0, url: "")
@@ -35,14 +36,14 @@ final class Transfer {
     private(set) var wasKeptFromRepeating = false
     /// The observer's record of the stream that carries the body.
     private let stream: UnsafeMutablePointer<chttp2_stream>
-    private var answer: [UInt8] = []
+    private(set) var answer: [UInt8] = []
     private var overflowed = false
     private var lastContentType = ""
 
     init?(configuration: OriginConfiguration, trust: TrustStore, share: ConnectionShare) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
-        maxBodyBytes = max(0, configuration.maxBodyBytes)
+        defaultMaxBodyBytes = max(0, configuration.maxBodyBytes)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         stream = .allocate(capacity: 1)
@@ -80,8 +81,8 @@ final class Transfer {
         bytesRead = 0
         readGeneration = nil
         wasKeptFromRepeating = false
+        maxBodyBytes = max(0, request.maxBodyBytes ?? defaultMaxBodyBytes)
         resetStream()
-        answer = []
         overflowed = false
         errorText[0] = 0
         if url != request.url {
@@ -193,7 +194,11 @@ final class Transfer {
     /// Of a transfer that was started.
     var hasNoAnswer: Bool { Curl.long(easy, CURLINFO_RESPONSE_CODE) == 0 }
 
-    func leftConnection() { connection = nil }
+    /// The transfer has ended and waits for its next request.
+    func leftConnection() {
+        connection = nil
+        answer = []
+    }
 
     static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {
         var context: UnsafeMutableRawPointer?
@@ -234,12 +239,11 @@ final class Transfer {
 
     /// Appends received bytes to the answer. libcurl ends the transfer unless all of them are accepted.
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard bytes.count <= maxBodyBytes - answer.count else {
-            overflowed = true
-            return 0
-        }
-        answer.append(contentsOf: bytes)
-        return bytes.count
+        let kept = min(bytes.count, maxBodyBytes - answer.count)
+        answer.append(contentsOf: bytes[..<kept])
+        connection?.heldBytes += kept
+        overflowed = kept < bytes.count
+        return kept
     }
 }
 

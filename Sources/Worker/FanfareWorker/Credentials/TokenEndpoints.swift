@@ -8,6 +8,7 @@ internal import HTTPLanes
 final class TokenEndpoints {
     private let loop: EventLoop
     private let origin: OriginConfiguration
+    private let group: PoolGroup
     private var pools: [String: LanePool] = [:]
     private var nextTag: UInt64 = 0
     private var isClosed = false
@@ -15,8 +16,9 @@ final class TokenEndpoints {
     /// Receives the outcome of each request.
     var onCompletion: (RequestOutcome) -> Void = { _ in }
 
-    init(loop: EventLoop, origin: OriginConfiguration) {
+    init(loop: EventLoop, origin: OriginConfiguration, pools group: PoolGroup) {
         self.loop = loop
+        self.group = group
         self.origin = origin
     }
 
@@ -43,7 +45,7 @@ final class TokenEndpoints {
             call.url.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//").prefix { $0 != "?" }
         )
         if let pool = pools[name] { return pool }
-        let pool = LanePool(overCurl: origin.forTokens(isPlain: isPlain), loop: loop)
+        let pool = LanePool(overCurl: origin.forTokens(isPlain: isPlain), loop: loop, group: group)
         pool.onCompletion = { [weak self] _, outcome in self?.onCompletion(outcome) }
         pools[name] = pool
         return pool
@@ -63,8 +65,8 @@ extension OriginConfiguration {
     func forTokens(isPlain: Bool) -> OriginConfiguration {
         var configuration = self
         configuration.maxLanes = 2
-        // A token is 16 KiB at most, and a subject token 64 KiB.
-        configuration.maxBodyBytes = 131_072
+        // A token is 16 KiB at most. An answer with a subject token is no larger than a credential.
+        configuration.maxBodyBytes = Credential.maximumBytes
         if isPlain { (configuration.allowsPlainHTTP, configuration.proxy) = (true, nil) }
         return configuration
     }

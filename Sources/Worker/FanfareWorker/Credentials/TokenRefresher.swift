@@ -34,7 +34,7 @@ final class TokenRefresher: CredentialSource {
         signer = try credential.privateKey.map { try RS256Signer(pem: $0) }
         exchange = TokenExchange(credential, nowSeconds: 0)
         headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")
-        endpoints = TokenEndpoints(loop: project.loop, origin: origin)
+        endpoints = TokenEndpoints(loop: project.loop, origin: origin, pools: project.pools)
         reader = SubjectTokenReader(loop: project.loop)
         endpoints.onCompletion = { [weak self] outcome in self?.completed(outcome) }
     }

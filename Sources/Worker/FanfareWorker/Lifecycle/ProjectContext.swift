@@ -2,6 +2,7 @@ internal import EventLoop
 internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
+internal import HTTPLanes
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -21,6 +22,8 @@ final class ProjectContext {
     /// The decisions on sends, performed by ``SendDriver``.
     var machine: SendMachine
     let quarantine: Quarantine
+    /// The pools of all projects of the process.
+    let pools: PoolGroup
     let registration: WorkerRegistration
     let registry: MetricRegistry
     let meters: ProjectMeters
@@ -36,6 +39,7 @@ final class ProjectContext {
         project: WorkerConfiguration.Project,
         leases: LeaseTable,
         quarantine: Quarantine,
+        pools: PoolGroup,
         registry: MetricRegistry,
         logger: Logger
     ) {
@@ -49,6 +53,7 @@ final class ProjectContext {
         )
         machine.credentialProject = project.id
         self.quarantine = quarantine
+        self.pools = pools
         self.loop = loop
         self.configuration = configuration
         self.project = project

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import FanfareCore
 internal import FanfareMetrics
+internal import HTTPLanes
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -16,6 +17,7 @@ final class WorkerShard {
     private var register: ProjectRegister
     private var unserved: UnservedWatch?
     private let quarantine: Quarantine
+    private let pools = PoolGroup()
     private var runners: [ProjectRunner] { links.flatMap(\.runners) }
     private let monitor: Monitor
     private let finished: (WorkerEnd) -> Void
@@ -63,6 +65,7 @@ final class WorkerShard {
             projects: projects,
             leases: leases,
             quarantine: quarantine,
+            pools: pools,
             registry: registry,
             logger: logger
         )

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import FanfareCore
 internal import FanfareMetrics
 internal import FanfareModel
+internal import HTTPLanes
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -20,6 +21,7 @@ final class ServerLink {
     private let configuration: WorkerConfiguration
     private let leases: LeaseTable
     private let quarantine: Quarantine
+    private let pools: PoolGroup
     private let registry: MetricRegistry
     private let logger: Logger
     private var isStarted = false
@@ -49,6 +51,7 @@ final class ServerLink {
         projects: [WorkerConfiguration.Project],
         leases: LeaseTable,
         quarantine: Quarantine,
+        pools: PoolGroup = PoolGroup(),
         registry: MetricRegistry,
         logger: Logger
     ) throws {
@@ -56,6 +59,7 @@ final class ServerLink {
         self.configuration = configuration
         self.leases = leases
         self.quarantine = quarantine
+        self.pools = pools
         self.registry = registry
         self.logger = logger
         sentinelsAgree = configuration.usesSentinels ? registry.gauge(MetricCatalogue.sentinelsAgree) : nil
@@ -91,6 +95,7 @@ final class ServerLink {
             project: project,
             leases: leases,
             quarantine: quarantine,
+            pools: pools,
             registry: registry,
             logger: logger
         )

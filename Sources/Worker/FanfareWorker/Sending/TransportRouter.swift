@@ -22,8 +22,11 @@ final class TransportRouter {
     var onRoom: () -> Void = {}
 
     init(loop: EventLoop, origin: OriginConfiguration, project: ProjectContext, credentialProject: String?) {
-        fcm = Self.pool(over: project.project.httpEngine, origin, loop)
-        instanceID = Self.pool(over: project.project.httpEngine, origin, loop)
+        var (toFCM, toInstanceID) = (origin, origin)
+        toFCM.maxBodyBytes = AnswerLimit.ofSend(over: project.project.transport)
+        toInstanceID.maxBodyBytes = AnswerLimit.ofManagement
+        fcm = Self.pool(over: project.project.httpEngine, toFCM, loop, project.pools)
+        instanceID = Self.pool(over: project.project.httpEngine, toInstanceID, loop, project.pools)
         self.project = project.project
         timeoutMs = project.configuration.requestTimeoutMs
         let sendPath =
@@ -69,12 +72,17 @@ final class TransportRouter {
         xmpp?.onRoom = { [weak self] in self?.onRoom() }
     }
 
-    private static func pool(over engine: HTTPEngine, _ origin: OriginConfiguration, _ loop: EventLoop) -> LanePool {
-        guard engine == .nghttp2 else { return LanePool(overCurl: origin, loop: loop) }
+    private static func pool(
+        over engine: HTTPEngine,
+        _ origin: OriginConfiguration,
+        _ loop: EventLoop,
+        _ group: PoolGroup
+    ) -> LanePool {
+        guard engine == .nghttp2 else { return LanePool(overCurl: origin, loop: loop, group: group) }
         var direct = origin
         // A configuration with this engine has no proxy. A worker that was started with one keeps it until a restart.
         direct.proxy = nil
-        return LanePool(overNGHTTP2: direct, loop: loop)
+        return LanePool(overNGHTTP2: direct, loop: loop, group: group)
     }
 
     /// Connections for messages, and connections that only management uses.
@@ -95,7 +103,7 @@ final class TransportRouter {
             return xmpp.send(tag: tag, messageID: request.messageID, json: parts.body)
         }
         let origin = request.route == .instanceID ? project.iidEndpoint : project.endpoint
-        let http = HTTPRequest(
+        var http = HTTPRequest(
             tag: tag,
             method: parts.method,
             url: parts.path.isEmpty ? sendURL : Self.url(origin: origin, path: parts.path),
@@ -103,6 +111,9 @@ final class TransportRouter {
             body: parts.body,
             timeoutMs: timeoutMs
         )
+        if !parts.path.isEmpty {
+            http.maxBodyBytes = AnswerLimit.ofManagement
+        }
         if request.route == .instanceID { instanceID.send(http) } else { fcm.send(http) }
     }
 

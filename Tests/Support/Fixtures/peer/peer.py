@@ -37,7 +37,7 @@ request's body) to choose by. The first rule that matches a complete request pla
     burst      gather N requests, then on all: 200, `body`, RST_STREAM; GOAWAY; close, in one write
     hang       never answer (until `release`)
     deaf       never answer, and read nothing more from the connection
-    huge       a 200 with `bytes` of body
+    huge       a 200 with `bytes` of body; with `stall` true the answer does not end then
     end        gather N requests, then end their connection as `kind` says (endings.py)
     raw        gather N requests, then answer them as `kind` says (answers.py)
 A peer of --window BYTES lets a client send so much of a body and never more. A mute peer accepts connections and never
@@ -98,6 +98,7 @@ class Connection(asyncio.Protocol):
         self.gathered = []
         self.ignored_above = None
         self.sending = {}
+        self.stalling = set()
 
     def connection_made(self, transport):
         self.transport = transport
@@ -231,6 +232,8 @@ class Connection(asyncio.Protocol):
         elif action == "huge":
             self.h2.send_headers(stream, [(":status", "200"), ("content-type", "application/json")])
             self.sending[stream] = rule["bytes"]
+            if rule.get("stall"):
+                self.stalling.add(stream)
             self.pour()
 
     def answer(self, stream, rule):
@@ -280,7 +283,7 @@ class Connection(asyncio.Protocol):
                     if size <= 0:
                         break
                     self.sending[stream] -= size
-                    self.h2.send_data(stream, b"x" * size, end_stream=self.sending[stream] == 0)
+                    self.h2.send_data(stream, b"x" * size, end_stream=self.sending[stream] == 0 and stream not in self.stalling)
             except ProtocolError:
                 self.sending.pop(stream, None)
         self.flush()

@@ -1,0 +1,39 @@
+/// The bytes of unfinished answers that the lanes of one process hold, against a maximum for all of them.
+///
+/// A lane charges what it holds after each time it has read. While ``isExceeded``, the largest answer of
+/// ``holderOfLargest`` is cut.
+struct AnswerBudget: Equatable {
+    /// What one lane holds, in bytes.
+    struct Holding: Equatable {
+        /// Of all its answers together.
+        var bytes: Int
+        /// Of its largest answer.
+        var largest: Int
+    }
+
+    let maximumBytes: Int
+    private(set) var bytes = 0
+    private var holdings: [Int: Holding] = [:]
+
+    init(maximumBytes: Int) { self.maximumBytes = max(0, maximumBytes) }
+
+    var isExceeded: Bool { bytes > maximumBytes }
+
+    /// The lane with the largest answer, the one of the lower number of two; nil if no lane holds a byte.
+    var holderOfLargest: Int? {
+        holdings.max { ($0.value.largest, $1.key) < ($1.value.largest, $0.key) }?.key
+    }
+
+    /// Replaces what the lane was charged before.
+    mutating func charge(_ lane: Int, _ holding: Holding) {
+        release(lane)
+        guard holding.bytes > 0 else { return }
+        holdings[lane] = holding
+        bytes += holding.bytes
+    }
+
+    /// The lane holds nothing more.
+    mutating func release(_ lane: Int) {
+        if let holding = holdings.removeValue(forKey: lane) { bytes -= holding.bytes }
+    }
+}

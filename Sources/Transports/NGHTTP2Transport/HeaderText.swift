@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// Header names and values as nghttp2 passes them.
+extension UnsafeBufferPointer<UInt8> {
+    func isEqual(_ text: StaticString) -> Bool {
+        isEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private func isEqual(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return isEmpty && other.isEmpty }
+        return count == other.count && memcmp(start, otherStart, count) == 0
+    }
+
+    /// The bytes as text; `last` itself if it is the same text.
+    func text(last: String) -> String {
+        var last = last
+        return last.withUTF8 { isEqual($0) } ? last : keptText
+    }
+
+    /// The first bytes as text. No value that means anything is longer.
+    var keptText: String { String(decoding: prefix(HTTP2Session.Limits.valueBytes), as: UTF8.self) }
+}

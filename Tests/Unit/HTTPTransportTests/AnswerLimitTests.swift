@@ -1,0 +1,102 @@
+import EventLoop
+import FanfareModel
+import Foundation
+import Testing
+
+@testable import HTTPLanes
+
+/// What answers may cost memory: each for itself, and all of a process together.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct AnswerLimitTests {
+    private func stall(_ bytes: Int, match: String = "", times: Int = 1_000) -> String {
+        #"{"action":"huge","bytes":\#(bytes),"stall":true,"match":"\#(match)","times":\#(times)}"#
+    }
+
+    @Test(arguments: TestedEngine.tested) func answerIsCutAtTheLimitOfItsRequest(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(rules: #"[{"action":"huge","bytes":100000000}]"#)
+        let harness = try PoolHarness(engine: engine) { $0.maxBodyBytes = 50_000 }
+        harness.prepare = { $0.maxBodyBytes = 1_000 }
+        harness.run(2, url: peer.url)
+        harness.prepare = { _ in }
+        let outcomes = harness.run(2, url: peer.url)
+        #expect(outcomes.kinds == ["200 cut": 2])
+        let sizes = harness.order.sorted().compactMap { tag -> Int? in
+            guard case .answered(let answer) = harness.outcomes[tag] else { return nil }
+            return answer.body.count
+        }
+        #expect(sizes == [1_000, 1_000, 50_000, 50_000])
+    }
+
+    /// The other answers go on until their own end.
+    @Test(arguments: TestedEngine.tested) func largestAnswerIsCutBeyondTheBudget(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer()
+        let group = PoolGroup(maximumAnswerBytes: 50_000)
+        let harness = try PoolHarness(engine: engine, group: group)
+        harness.run(3, url: peer.url)
+        peer.script("[\(stall(30_000, match: "body-8")),\(stall(4_000))]")
+        var highest = 0
+        harness.loop.onTurnEnd { highest = max(highest, group.answerBytes) }
+        let outcomes = harness.run(12, url: peer.url, timeoutMs: 1_500)
+        #expect(outcomes.kinds == ["200 cut": 12])
+        #expect(harness.order.dropFirst(3).first == 8)
+        #expect(highest > 0 && highest <= 50_000)
+        #expect(group.answerBytes == 0)
+    }
+
+    /// The budget is that of the process: a pool cuts the answers of another one.
+    @Test(arguments: TestedEngine.tested) func budgetIsSharedByThePoolsOfAGroup(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer()
+        let group = PoolGroup(maximumAnswerBytes: 50_000)
+        let hostile = try PoolHarness(engine: engine, group: group)
+        let other = try PoolHarness(engine: engine, loop: hostile.loop, group: group)
+        peer.script("[\(stall(45_000, match: "large", times: 1)),\(stall(2_000))]")
+        hostile.makeBody = { _ in "large" }
+        hostile.run(1, url: peer.url, timeoutMs: 10_000) { _ in
+            other.enqueue(6, url: peer.url, timeoutMs: 10_000)
+        }
+        #expect(hostile.outcomes.values.map(\.kind) == ["200 cut"])
+        #expect(other.outcomes.isEmpty, "the answers of the other pool were not cut before")
+        other.pool.close()
+        #expect(other.outcomes.count == 6)
+        #expect(group.answerBytes == 0)
+    }
+
+    @Test(arguments: TestedEngine.tested) func closedPoolHoldsNothing(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer(rules: "[\(stall(4_000))]")
+        let group = PoolGroup(maximumAnswerBytes: 50_000)
+        let harness = try PoolHarness(engine: engine, group: group)
+        harness.loop.onTurnEnd { if group.answerBytes >= 12_000 { harness.pool.close() } }
+        #expect(harness.run(3, url: peer.url).kinds == ["200 cut": 3])
+        #expect(group.answerBytes == 0)
+    }
+
+    /// An answer that was too long does not make the lane carry more.
+    @Test func cutAnswerDoesNotWidenTheWindow() {
+        let window = StreamWindow(maximum: 100, limit: 2)
+        let lanes = [LaneState.Ending.answered(isMultiplexed: true), .cut(isMultiplexed: true)].map { ending in
+            var lane = LaneState(window: window, timeoutsToRetire: 3, probes: 0, nowMs: 0)
+            lane.opened(streams: 100)
+            for _ in 0..<2 { lane.recordAdded() }
+            lane.ended(ending, nowMs: 1)
+            return lane
+        }
+        #expect(lanes.map(\.limit) == [3, 2])
+        #expect(lanes.map(\.answered) == [1, 1])
+    }
+
+    /// A header block counts by its bytes, as a body does.
+    @Test(arguments: TestedEngine.tested) func headersBeyondTheirLimitEndTheStream(engine: TestedEngine) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let pad = String(repeating: "v", count: 900)
+        func rule(_ count: Int) -> String {
+            let headers = (0..<count).map { #""x-pad-\#($0)":"\#(pad)""# }.joined(separator: ",")
+            return #"[{"action":"answer","status":200,"body":"{}","times":1,"headers":{\#(headers)}}]"#
+        }
+        peer.script(rule(12))
+        #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
+        peer.script(rule(24))
+        #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])
+        #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
+    }
+}
