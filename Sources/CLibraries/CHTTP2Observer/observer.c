@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libcurl registers its callbacks with three functions of nghttp2. This file defines functions of the same names, and
+// libcurl registers its callbacks with four functions of nghttp2. This file defines functions of the same names, and
 // the dynamic linker prefers an executable's to a library's. So libcurl calls these. They register a callback that
 // records what it sees and then calls libcurl's. Their types are nghttp2's public interface, which does not change.
 
@@ -17,6 +17,9 @@ typedef int (*frame_callback)(void *session, const void *frame, void *context);
 typedef int (*header_callback)(
     void *session, const void *frame, const uint8_t *name, size_t name_length, const uint8_t *value,
     size_t value_length, uint8_t flags, void *context
+);
+typedef int (*data_callback)(
+    void *session, uint8_t flags, int32_t stream, const uint8_t *data, size_t length, void *context
 );
 
 // The head of every nghttp2_frame.
@@ -36,6 +39,9 @@ enum { HEADER_BYTES = 16384, FIELD_BYTES = 32, STREAM_FAILED = -521 };
 static _Atomic(close_callback) libcurl_closed;
 static _Atomic(frame_callback) libcurl_received_frame;
 static _Atomic(header_callback) libcurl_received_header;
+static _Atomic(data_callback) libcurl_received_data;
+// Streams whose body is kept.
+static atomic_size_t kept;
 static void *_Atomic handle_of;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -67,6 +73,7 @@ void chttp2_observe(struct chttp2_stream *stream, const void *handle) {
 }
 
 void chttp2_forget(struct chttp2_stream *stream) {
+    chttp2_keep(stream, 0);
     pthread_mutex_lock(&lock);
     struct chttp2_stream **link = bucket(stream->handle);
     while (*link && *link != stream) link = &(*link)->next;
@@ -76,15 +83,63 @@ void chttp2_forget(struct chttp2_stream *stream) {
 
 bool chttp2_is_attached(void) { return atomic_load(&libcurl_closed) != NULL; }
 
+void chttp2_keep(struct chttp2_stream *stream, size_t maximum) {
+    if ((stream->pending_maximum > 0) != (maximum > 0)) {
+        if (maximum > 0) atomic_fetch_add(&kept, 1); else atomic_fetch_sub(&kept, 1);
+    }
+    free(stream->pending);
+    stream->pending = NULL;
+    stream->pending_length = stream->pending_capacity = stream->received = 0;
+    stream->pending_maximum = maximum;
+}
+
+void chttp2_delivered(struct chttp2_stream *stream, size_t count) {
+    if (count > stream->pending_length) count = stream->pending_length;
+    if (count == 0) return;
+    stream->pending_length -= count;
+    memmove(stream->pending, stream->pending + count, stream->pending_length);
+}
+
+// Appends to a kept body. What does not fit is dropped, and all that follows it.
+static void append(struct chttp2_stream *stream, const uint8_t *data, size_t length) {
+    size_t rest = stream->pending_maximum - stream->received;
+    if (length > rest) length = rest;
+    size_t needed = stream->pending_length + length;
+    if (needed > stream->pending_capacity) {
+        size_t capacity = needed < 4096 ? 4096 : 2 * needed;
+        unsigned char *larger = realloc(stream->pending, capacity);
+        if (!larger) {
+            stream->received = stream->pending_maximum;
+            return;
+        }
+        stream->pending = larger;
+        stream->pending_capacity = capacity;
+    }
+    if (length > 0) memcpy(stream->pending + stream->pending_length, data, length);
+    stream->pending_length = needed;
+    stream->received += length;
+}
+
+// Returns the easy handle of a session's stream; NULL if it has none.
+static const void *handle(void *session, int32_t number) {
+    const void *(*find)(void *, int32_t) = (const void *(*)(void *, int32_t))atomic_load(&handle_of);
+    return find ? find(session, number) : NULL;
+}
+
+// Returns the record of a handle; NULL if it has none. The caller holds the lock.
+static struct chttp2_stream *stream_of(const void *handle) {
+    struct chttp2_stream *stream = *bucket(handle);
+    while (stream && stream->handle != handle) stream = stream->next;
+    return stream;
+}
+
 // Records a report on a stream. libcurl stores its easy handle as the stream's user data in nghttp2; a pointer that no
 // request has registered is ignored.
 static void record(void *session, int32_t number, bool is_refused) {
-    const void *(*find)(void *, int32_t) = (const void *(*)(void *, int32_t))atomic_load(&handle_of);
-    const void *handle = find ? find(session, number) : NULL;
-    if (!handle) return;
+    const void *easy = handle(session, number);
+    if (!easy) return;
     pthread_mutex_lock(&lock);
-    struct chttp2_stream *stream = *bucket(handle);
-    while (stream && stream->handle != handle) stream = stream->next;
+    struct chttp2_stream *stream = stream_of(easy);
     if (stream && is_refused) {
         stream->is_refused = true;
     } else if (stream) {
@@ -136,6 +191,21 @@ static int received_frame(void *session, const void *frame, void *context) {
     return atomic_load_explicit(&libcurl_received_frame, memory_order_relaxed)(session, frame, context);
 }
 
+static int received_data(
+    void *session, uint8_t flags, int32_t number, const uint8_t *data, size_t length, void *context
+) {
+    const void *easy = atomic_load_explicit(&kept, memory_order_relaxed) > 0 ? handle(session, number) : NULL;
+    if (easy) {
+        pthread_mutex_lock(&lock);
+        struct chttp2_stream *stream = stream_of(easy);
+        if (stream && stream->pending_maximum > 0) append(stream, data, length);
+        pthread_mutex_unlock(&lock);
+    }
+    return atomic_load_explicit(&libcurl_received_data, memory_order_relaxed)(
+        session, flags, number, data, length, context
+    );
+}
+
 // Returns nghttp2's function of that name.
 static void *real(const char *name) {
     void *function = dlsym(RTLD_NEXT, name);
@@ -174,4 +244,11 @@ void nghttp2_session_callbacks_set_on_header_callback(void *callbacks, header_ca
     void (*set)(void *, header_callback) =
         (void (*)(void *, header_callback))real("nghttp2_session_callbacks_set_on_header_callback");
     set(callbacks, IS_OBSERVED(&libcurl_received_header, theirs) ? received_header : theirs);
+}
+
+void nghttp2_session_callbacks_set_on_data_chunk_recv_callback(void *callbacks, data_callback theirs) {
+    data_callback none = NULL;
+    void (*set)(void *, data_callback) =
+        (void (*)(void *, data_callback))real("nghttp2_session_callbacks_set_on_data_chunk_recv_callback");
+    set(callbacks, IS_OBSERVED(&libcurl_received_data, theirs) ? received_data : theirs);
 }

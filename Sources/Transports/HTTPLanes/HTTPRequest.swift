@@ -15,6 +15,8 @@ public struct HTTPRequest: Equatable, Sendable {
     public var timeoutMs: Int64
     /// An answer's body beyond this is cut off and counts as incomplete; nil for the pool's limit.
     public var maxBodyBytes: Int?
+    /// Whether the front of a cut answer is of use.
+    public var usesCutBody = false
     /// Whether to read the answer's `Date` in any case; otherwise only beside a Retry-After.
     public var asksForDate = false
     /// Whether to read the answer's `Metadata-Flavor`.

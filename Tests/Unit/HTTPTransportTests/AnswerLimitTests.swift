@@ -84,6 +84,24 @@ struct AnswerLimitTests {
         #expect(lanes.map(\.answered) == [1, 1])
     }
 
+    /// Whole results at the front of a multicast's answer count, so what arrived before the reset is handed over.
+    @Test(arguments: TestedEngine.tested, ["half_body_reset", "half_body_fin", "half_body_goaway"])
+    func frontOfACutAnswerIsHandedOver(engine: TestedEngine, kind: String) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        harness.prepare = { $0.usesCutBody = true }
+        let whole = harness.run(4, url: peer.url)
+        peer.script(#"[{"action":"raw","kind":"\#(kind)","gather":8,"times":8}]"#)
+        let outcomes = harness.run(8, url: peer.url)
+        #expect(whole.kinds == ["200": 4])
+        #expect(outcomes.kinds == ["200 cut": 8], "\(outcomes.summary)")
+        for case .answered(let answer) in whole { #expect(answer.body == Array(#"{"name":"n"}"#.utf8)) }
+        for case .answered(let answer) in outcomes {
+            #expect(answer.body == Array(#"{"na"#.utf8))
+            #expect(answer.contentType == "application/json")
+        }
+    }
+
     /// A header block counts by its bytes, as a body does.
     @Test(arguments: TestedEngine.tested) func headersBeyondTheirLimitEndTheStream(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()

@@ -21,6 +21,8 @@ struct TransferFacts: Equatable {
     /// Only the answer's status is known: libcurl dropped the headers.
     var isOnlyStatus = false
     var receivedBytes = 0
+    /// Bytes of the body that libcurl received and did not deliver; only known of a request that uses a cut body.
+    var undeliveredBytes = 0
     /// The answer's `content-length`; nil when it has none.
     var declaredBytes: Int?
     /// The answer's body passed the limit and was cut.
@@ -38,7 +40,7 @@ enum OutcomeClassifier {
         // An informational status is no answer.
         if facts.status >= 200 {
             let lengthFits = facts.declaredBytes.map { $0 == facts.receivedBytes } ?? true
-            let isWhole = lengthFits && !facts.overflowed && !facts.isOnlyStatus
+            let isWhole = lengthFits && !facts.overflowed && !facts.isOnlyStatus && facts.undeliveredBytes == 0
             return .answered(isComplete: facts.code == 0 && isWhole)
         }
         if facts.refused { return .refused }

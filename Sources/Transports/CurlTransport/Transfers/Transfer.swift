@@ -122,6 +122,7 @@ final class Transfer {
         var facts = TransferFacts(code: code, hasBody: hasBody, bytesRead: bytesRead, giveUp: giveUp)
         facts.wasKeptFromRepeating = wasKeptFromRepeating
         facts.receivedBytes = answer.count
+        facts.undeliveredBytes = stream.pointee.pending_length
         facts.overflowed = overflowed
         // libcurl's error about an unreadable private CA contains the path, which must not be shown.
         if errorText[0] != 0, code != Int(CURLE_SSL_CACERT_BADFILE.rawValue) {
@@ -150,13 +151,20 @@ final class Transfer {
         stream.pointee.is_refused = false
         stream.pointee.status = 0
         stream.pointee.content_type.0 = 0
+        chttp2_keep(stream, request.usesCutBody ? maxBodyBytes : 0)
+    }
+
+    /// The body as far as it has arrived: what libcurl delivered, and what it had received when the stream was reset.
+    private var arrivedBody: [UInt8] {
+        let pending = UnsafeBufferPointer(start: stream.pointee.pending, count: stream.pointee.pending_length)
+        return answer + pending.prefix(maxBodyBytes - answer.count)
     }
 
     func answered(status: Int, isComplete: Bool) -> HTTPAnswer {
         let retryAfter = Curl.header(easy, "retry-after")
         return HTTPAnswer(
             status: status,
-            body: answer,
+            body: stream.pointee.pending_length == 0 ? answer : arrivedBody,
             isComplete: isComplete,
             contentType: contentType() ?? observedContentType(),
             retryAfter: retryAfter,
@@ -198,6 +206,7 @@ final class Transfer {
     func leftConnection() {
         connection = nil
         answer = []
+        chttp2_keep(stream, 0)
     }
 
     static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {
@@ -239,6 +248,7 @@ final class Transfer {
 
     /// Appends received bytes to the answer. libcurl ends the transfer unless all of them are accepted.
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+        chttp2_delivered(stream, bytes.count)
         let kept = min(bytes.count, maxBodyBytes - answer.count)
         answer.append(contentsOf: bytes[..<kept])
         connection?.heldBytes += kept

@@ -113,6 +113,9 @@ final class TransportRouter {
         )
         if !parts.path.isEmpty {
             http.maxBodyBytes = AnswerLimit.ofManagement
+        } else if project.transport == .legacy {
+            // Each complete result at the front of a cut answer counts.
+            http.usesCutBody = true
         }
         if request.route == .instanceID { instanceID.send(http) } else { fcm.send(http) }
     }
