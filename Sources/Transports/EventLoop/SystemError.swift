@@ -10,5 +10,8 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    public var description: String { "\(call): \(String(cString: strerror(code))) (errno \(code))" }
+    public var description: String {
+        let text = "\(call): \(String(cString: strerror(code))) (errno \(code))"
+        return code == EMFILE ? "\(text); \(OpenFiles.remedy)" : text
+    }
 }

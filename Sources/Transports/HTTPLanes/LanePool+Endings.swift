@@ -20,7 +20,7 @@ extension LanePool {
             work.removeAll { $0 === lane }
             let state = lane.state
             planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
-            if state.answered == 0, !lane.reason.isEmpty { reason = lane.reason }
+            if state.answered == 0, !lane.reason.isEmpty { reason = group.explained(lane.reason) }
         }
         retiring.removeAll(where: \.state.isDrained)
         guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
@@ -49,7 +49,7 @@ extension LanePool {
         let now = nowMs
         let late = queue.filter { $0.deadlineMs <= now }
         if !late.isEmpty { queue.removeAll { $0.deadlineMs <= now } }
-        for waiting in late { complete(waiting, reason: "no free stream in time") }
+        for waiting in late { complete(waiting, reason: group.waitReason(of: number)) }
         for lane in lanes + retiring { endLate(on: lane, now) }
         retireMarked()
         if let old = lanes.first(where: isTooOld) {

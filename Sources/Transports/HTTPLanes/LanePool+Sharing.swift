@@ -24,4 +24,27 @@ extension LanePool {
         let reason = "the answers of all requests together passed \(group.answers.maximumBytes) bytes"
         cancel(largest.number, on: lane, reason: reason, as: .cut(isMultiplexed: nil))
     }
+
+    // MARK: Lanes
+
+    func lanesOpened(sinceMs: Int64) -> Int { lanes.count { $0.state.openedAtMs >= sinceMs } }
+
+    func laneCandidates(pool: Int) -> [LaneSharing.Candidate] {
+        lanes.filter { $0.state.phase != .retiring }.map { lane in
+            LaneSharing.Candidate(
+                pool: pool,
+                lane: lane.id,
+                isIdle: lane.state.inFlight == 0,
+                openedAtMs: lane.state.openedAtMs
+            )
+        }
+    }
+
+    /// Closes a lane, after the requests that it carries.
+    func giveUp(lane id: Int) {
+        guard let lane = lanes.first(where: { $0.id == id }) else { return }
+        lane.state.retire()
+        enlist(lane)
+        scheduleTurn()
+    }
 }

@@ -234,8 +234,7 @@ public final class LanePool {
     }
 
     private func openLane() -> Lane? {
-        guard let origin = rule.origin else { return nil }
-        let id = group.openLane(of: number)
+        guard let origin = rule.origin, let id = group.openLane(of: number, nowMs: nowMs) else { return nil }
         let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
         let state = LaneState(
             window: window,
@@ -289,7 +288,7 @@ public final class LanePool {
         switch end.proof {
         // Refused before and not sent since: the server has still not processed it.
         case .unsent where waiting.refusals > 0: .refused(reason: end.reason)
-        case .unsent: .unsent(reason: end.reason)
+        case .unsent: .unsent(reason: group.explained(end.reason))
         case .refused: .refused(reason: end.reason)
         case .ambiguous: .ambiguous(reason: end.reason)
         case .answered(let answer): .answered(answer)

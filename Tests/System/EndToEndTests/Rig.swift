@@ -196,9 +196,21 @@ final class Rig {
         _ configuration: String,
         _ options: [String] = [],
         environment: [String: String] = [:],
+        fileLimit: Int? = nil,
         until sentence: String = "The worker is connected."
     ) async throws -> ChildProcess {
-        let process = try ChildProcess(["worker", "-c", configuration] + options, environment: environment)
+        let arguments = ["worker", "-c", configuration] + options
+        let process: ChildProcess
+        if let fileLimit {
+            let script = "ulimit -n \(fileLimit); exec \"$0\" \"$@\""
+            process = try ChildProcess(
+                ["-c", script, ChildProcess.executable.path] + arguments,
+                environment: environment,
+                executable: URL(fileURLWithPath: "/bin/sh")
+            )
+        } else {
+            process = try ChildProcess(arguments, environment: environment)
+        }
         workers.append(process)
         try await process.logged(sentence)
         return process

@@ -20,7 +20,8 @@ extension Check {
         }
     }
 
-    /// Whether the limit of open files suffices for the connections of all projects.
+    /// Whether the limit of open files suffices for the connections of all projects. Below ``leastFiles`` for each,
+    /// projects wait for each other's connections.
     static let descriptors = Check("descriptors") { subject, report in
         let worker = subject.configuration.worker
         // Lanes to FCM and to Instance ID, XMPP connections with up to 100 messages each, and 64 for the process itself.
@@ -31,9 +32,17 @@ extension Check {
         guard let limit = subject.fileLimit else { return }
         let text = "at most \(limit) open files"
         guard limit < need else { return report.ok("\(text), a worker needs about \(need)") }
+        let least = UInt64(64 + leastFiles * each.count)
+        guard limit >= least else {
+            let remedy = "raise the limit (ulimit -n, LimitNOFILE=), or spread the projects over several workers"
+            return report.fail("\(text), and \(each.count) projects need at least \(least)", remedy)
+        }
         let remedy = "raise the limit (ulimit -n, LimitNOFILE=), or lower worker.max_lanes"
-        report.fail("\(text), and a worker of this configuration may need \(need)", remedy)
+        report.warn("\(text), and a worker of this configuration may need \(need)", remedy)
     }
+
+    /// A project's connections to FCM, to Instance ID and to the token endpoint, one of each.
+    private static let leastFiles = 3
 
     /// Variables that other programs obey and Fanfare ignores: the operator may rely on them.
     static let environment = Check("environment") { subject, report in

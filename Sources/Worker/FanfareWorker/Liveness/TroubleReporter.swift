@@ -91,7 +91,13 @@ final class TroubleReporter {
         service.rawValue.prefix(1).uppercased() + service.rawValue.dropFirst()
     }
 
+    /// - Parameter cause: names its own remedy where the limit of open files is reached.
     private static func sentence(_ service: Reachability.Service, cause: String) -> String {
+        let head = "\(name(service)) cannot be reached"
+        if cause.contains(OpenFiles.remedy) {
+            return
+                "\(head), because this worker has too many open files: its requests wait. The cause says what to raise."
+        }
         let (effect, route): (String, String) =
             switch service {
             case .fcm: ("its sends wait, and go on by themselves", "the endpoint, DNS, TLS and the route to it")
@@ -101,7 +107,7 @@ final class TroubleReporter {
                 ("subscriptions and group operations wait", "the endpoint, DNS, TLS and the route to it")
             }
         let remedy = HTTPProxy.remedy(forFailure: cause).map { "Remedy: \($0)." } ?? "Check \(route)."
-        return "\(name(service)) cannot be reached: \(effect). \(remedy)"
+        return "\(head): \(effect). \(remedy)"
     }
 
     /// - Parameter current: why workers take no jobs; empty for no reason.
