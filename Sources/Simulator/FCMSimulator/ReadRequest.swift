@@ -110,19 +110,19 @@ public struct ReadRequest: Equatable, Sendable {
         switch kind {
         case .v1(_, .success(let send)):
             switch send.target {
-            case .token(let name), .fid(let name): return name.hasPrefix(prefix)
+            case .token(let name), .fid(let name): return name.hasExactPrefix(prefix)
             case .audience: return false
             }
         case .legacy(.success(let send)):
             switch send.target {
-            case .single(let token): return token.hasPrefix(prefix)
-            case .multicast(let tokens): return tokens.contains { $0.hasPrefix(prefix) }
+            case .single(let token): return token.hasExactPrefix(prefix)
+            case .multicast(let tokens): return tokens.contains { $0.hasExactPrefix(prefix) }
             case .audience: return false
             }
-        case .topics(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
-        case .group(.success(let change)): return change.tokens.contains { $0.hasPrefix(prefix) }
-        case .subscription(_, .success(let change)): return change.registration.hasPrefix(prefix)
-        case .info(let token, _): return token.hasPrefix(prefix)
+        case .topics(.success(let change)): return change.tokens.contains { $0.hasExactPrefix(prefix) }
+        case .group(.success(let change)): return change.tokens.contains { $0.hasExactPrefix(prefix) }
+        case .subscription(_, .success(let change)): return change.registration.hasExactPrefix(prefix)
+        case .info(let token, _): return token.hasExactPrefix(prefix)
         default: return false
         }
     }

@@ -60,5 +60,5 @@ public struct SimulatedProject: Equatable, Sendable {
 
 extension [SimulatedProject] {
     /// - Parameter name: a project id or a sender id.
-    subscript(name: String) -> SimulatedProject? { first { $0.id == name || $0.senderID == name } }
+    subscript(name: String) -> SimulatedProject? { first { $0.id.isExactly(name) || $0.senderID.isExactly(name) } }
 }

@@ -16,7 +16,7 @@ struct ControlRefusal: Error, Equatable, Sendable {
 /// The fields of a request on the control port. A getter returns nil without the field.
 extension JSONObject {
     /// Refuses a name that is not known, because a test that misspells one proves nothing.
-    func refuseNames(except known: Set<String>, path: String = "") throws(ControlRefusal) {
+    func refuseNames(except known: Set<ExactText>, path: String = "") throws(ControlRefusal) {
         if let unknown = members.first(where: { !known.contains($0.key) }) {
             throw ControlRefusal("\(path)\(unknown.key): unknown")
         }

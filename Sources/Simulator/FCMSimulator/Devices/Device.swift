@@ -32,7 +32,7 @@ extension Devices {
         /// Apple: messages that the device accepts in a minute; nil for no limit.
         var rate: QuotaWindow?
         /// Android: the channels that the app created; nil if they were not described, and then every channel exists.
-        var channels: Set<String>?
+        var channels: Set<ExactText>?
         /// Set on a replaced token only; its other fields mean nothing then.
         var successor: Successor?
         /// The tokens that this one replaced, oldest first.

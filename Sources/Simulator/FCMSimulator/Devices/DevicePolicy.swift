@@ -23,7 +23,7 @@ enum DevicePolicy {
         if isExpired(device, nowMs: nowMs) { return .unregistered }
         if let senders = device.senders, !senders.contains(senderID) { return .mismatch }
         if device.platform == .android, let wanted = traits.restrictedPackage, let package = device.package,
-            wanted != package
+            !wanted.isExactly(package)
         {
             return .package
         }

@@ -43,7 +43,7 @@ extension Simulator {
         ]
         if case .offline(let sinceMs) = device.connection { object["offline_since_ms"] = .integer(sinceMs) }
         if let rate = device.rate { object["rate_per_minute"] = .integer(rate.limit) }
-        if let channels = device.channels { object["channels"] = .strings(channels.sorted()) }
+        if let channels = device.channels { object["channels"] = .strings(channels.map(\.text).sorted()) }
         if device.receipts == .string { object["receipts"] = "string" }
         if !device.formerTokens.isEmpty { object["former_tokens"] = .strings(device.formerTokens) }
         return object
@@ -52,7 +52,7 @@ extension Simulator {
     private static func describe(_ message: StoredMessage) -> JSONValue {
         .object([
             "message_id": .string(message.accepted.messageID),
-            "collapse_key": message.collapseKey.map { .string($0) } ?? .null,
+            "collapse_key": message.collapseKey.map { .string($0.text) } ?? .null,
             "priority": .string(message.accepted.priority.rawValue),
             "accepted_ms": .integer(message.accepted.acceptedMs),
             "expires_ms": .integer(message.expiresMs),

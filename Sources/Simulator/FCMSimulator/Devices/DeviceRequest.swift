@@ -2,7 +2,7 @@ import FanfareJSON
 
 /// The request `POST /devices` about one token. A field that is not named keeps its value.
 struct DeviceRequest: Equatable, Sendable {
-    static let names: Set<String> = [
+    static let names: Set<ExactText> = [
         "token", "platform", "state", "package", "bundle", "senders", "app_state", "online", "inactive_days",
         "normal_delay_ms", "lowers_priority", "rate_per_minute", "channels", "topics", "refreshed_to",
         "old_token_works_ms", "receipts",
@@ -117,7 +117,7 @@ struct DeviceRequest: Equatable, Sendable {
         } else {
             let rule = "channels: at most \(Self.mostChannels) channel ids, or null"
             let ids = try fields.strings("channels", most: Self.mostChannels, orElse: rule) { $0.utf8.count <= 1_000 }
-            if let ids { device.channels = Set(ids) }
+            if let ids { device.channels = Set(ids.map { ExactText($0) }) }
         }
     }
 }

@@ -16,7 +16,7 @@ struct Devices: Equatable, Sendable {
     /// Old tokens of one instance that may still work.
     static let mostFormer = 16
 
-    private var described: [String: Device] = [:]
+    private var described: [ExactText: Device] = [:]
     private(set) var buckets = DeviceBuckets()
     private var failures = RepeatedFailures()
 
@@ -24,7 +24,7 @@ struct Devices: Equatable, Sendable {
     subscript(token: String) -> Device? { described[token].flatMap { $0.successor == nil ? $0 : nil } }
 
     /// The tokens of the described devices, without those that were replaced.
-    var names: [String] { described.lazy.filter { $0.value.successor == nil }.map(\.key) }
+    var names: [String] { described.lazy.filter { $0.value.successor == nil }.map(\.key.text) }
 
     func instance(_ token: String, nowMs: Int64) -> Instance {
         guard let device = described[token] else { return .unknown }

@@ -28,8 +28,8 @@ struct Groups: Equatable, Sendable {
     private let secret: UInt64
     private var made: [UInt64: Group] = [:]
     /// By project and name.
-    private var ids: [String: [String: UInt64]] = [:]
-    private var described: [String: Group] = [:]
+    private var ids: [String: [ExactText: UInt64]] = [:]
+    private var described: [ExactText: Group] = [:]
     /// A reset keeps it, so that no old key names a new group.
     private var lastID: UInt64 = 0
 
@@ -87,7 +87,8 @@ struct Groups: Equatable, Sendable {
         case .remove(let key):
             id = try self.id(project: project, key: key, name: name)
             // A member whose registration has ended can still be removed.
-            made[id]?.members.removeAll { request.tokens.contains($0) }
+            let removed = Set(request.tokens.map { ExactText($0) })
+            made[id]?.members.removeAll { removed.contains($0) }
             if made[id]?.members.isEmpty == true {
                 made[id] = nil
                 ids[project]?[name] = nil
@@ -126,7 +127,7 @@ struct Groups: Equatable, Sendable {
         guard let id = GroupKey.id(in: key, secret: secret), let group = made[id], group.project == project else {
             throw .notFound
         }
-        guard group.name == name else { throw .nameMismatch }
+        guard group.name.isExactly(name) else { throw .nameMismatch }
         return id
     }
 }

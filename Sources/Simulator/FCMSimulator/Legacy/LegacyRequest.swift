@@ -101,14 +101,14 @@ enum LegacyRequest {
 enum LegacySchema {
     private enum Kind { case string, bool, number, object, strings, badge, sound, arguments }
 
-    private static let fields: [String: Kind] = [
+    private static let fields: [ExactText: Kind] = [
         "to": .string, "registration_ids": .strings, "condition": .string, "collapse_key": .string,
         "priority": .string, "content_available": .bool, "mutable_content": .bool, "time_to_live": .number,
         "restricted_package_name": .string, "dry_run": .bool, "delay_while_idle": .bool, "data": .object,
         "notification": .object,
     ]
 
-    private static let notification: [String: Kind] = [
+    private static let notification: [ExactText: Kind] = [
         "title": .string, "body": .string, "subtitle": .string, "sound": .sound, "badge": .badge, "icon": .string,
         "android_channel_id": .string, "tag": .string, "color": .string, "click_action": .string,
         "body_loc_key": .string, "title_loc_key": .string, "body_loc_args": .arguments,
@@ -122,7 +122,7 @@ enum LegacySchema {
         return check(shown, notification, path: "notification.")
     }
 
-    private static func check(_ object: JSONObject, _ kinds: [String: Kind], path: String) -> String? {
+    private static func check(_ object: JSONObject, _ kinds: [ExactText: Kind], path: String) -> String? {
         for member in object.members {
             let name = path + member.key
             guard let kind = kinds[member.key] else { return "InvalidParameters: Unknown field \"\(name)\"" }

@@ -38,7 +38,9 @@ struct DeliveryStore: Equatable, Sendable {
     /// Oldest first.
     func list(token: String?) -> [Delivery] {
         guard let token else { return Array(kept[first...]) }
-        return (places[TokenHash.of(token)] ?? []).map { kept[$0 - moved] }.filter { $0.accepted.token == token }
+        return (places[TokenHash.of(token)] ?? []).map { kept[$0 - moved] }.filter {
+            $0.accepted.token.isExactly(token)
+        }
     }
 
     /// Drops the oldest position of the token.

@@ -58,7 +58,7 @@ struct DeviceQueue: Equatable, Sendable {
     }
 
     /// Drops the stored message with this key, because a newer one has been delivered; false without one.
-    mutating func collapse(_ key: String) -> Bool {
+    mutating func collapse(_ key: ExactText) -> Bool {
         guard let place = messages.firstIndex(where: { $0.collapseKey == key }) else { return false }
         messages.remove(at: place)
         return true

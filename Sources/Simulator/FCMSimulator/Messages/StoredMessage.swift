@@ -22,7 +22,7 @@ struct AcceptedMessage: Equatable, Sendable {
 struct StoredMessage: Equatable, Sendable {
     var accepted: AcceptedMessage
     /// Only the latest message of a key is stored; nil for a message that does not collapse.
-    var collapseKey: String?
+    var collapseKey: ExactText?
     /// Unix milliseconds.
     var expiresMs: Int64
     /// Delivered at once or dropped, never stored.
@@ -40,8 +40,8 @@ struct StoredMessage: Equatable, Sendable {
         switch options.collapse {
         case .never: collapseKey = nil
         // An app whose package is not known still has one key for all its notifications.
-        case .underPackage: collapseKey = package ?? ""
-        case .under(let key): collapseKey = key
+        case .underPackage: collapseKey = ExactText(package ?? "")
+        case .under(let key): collapseKey = ExactText(key)
         }
         expiresMs = options.lifetime.expiryMs(acceptedMs: accepted.acceptedMs)
         isNowOrNever = expiresMs <= accepted.acceptedMs

@@ -64,7 +64,7 @@ enum AndroidReception {
         shown.tag = text("tag")
         let number = notification["id"]?.number?.wholeInt64
         // Tag and number together name a notification; without both nothing replaces it.
-        if shown.tag != nil || number != nil { shown.key = "\(number ?? 0):" + (shown.tag ?? "") }
+        if shown.tag != nil || number != nil { shown.key = ExactText("\(number ?? 0):" + (shown.tag ?? "")) }
         // The app's own default channel or icon.
         let ownDefault = "default"
         let channel = text("channelId").flatMap { app.channels?.contains($0) == false ? nil : $0 }

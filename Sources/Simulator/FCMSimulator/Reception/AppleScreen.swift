@@ -55,7 +55,7 @@ enum AppleScreen {
         // Only a service extension loads an image, and only for a mutable notification.
         if isMutable { shown.image = result.payload["fcm_options"]?.object?["image"]?.string }
         shown.tag = result.headers["apns-collapse-id"]?.string
-        shown.key = shown.tag
+        shown.key = shown.tag.map { ExactText($0) }
         return shown
     }
 

@@ -3,7 +3,7 @@ import FanfareJSON
 /// One notification as the user sees it.
 struct ShownNotification: Equatable, Sendable {
     /// A newer notification with the same key replaces it; nil for one that nothing replaces.
-    var key: String?
+    var key: ExactText?
     var tag: String?
     var title: String?
     var subtitle: String?

@@ -92,7 +92,7 @@ enum WebReception {
         shown.title = text("title")
         shown.body = text("body")
         shown.tag = text("tag")
-        shown.key = shown.tag
+        shown.key = shown.tag.map { ExactText($0) }
         shown.icon = text("icon")
         shown.image = text("image")
         return shown

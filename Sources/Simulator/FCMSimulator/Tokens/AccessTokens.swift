@@ -40,7 +40,7 @@ struct AccessTokens: Equatable, Sendable {
     /// For so long an expired token is reported as expired; later it is unknown.
     private static let memoryMs: Int64 = 3_600_000
 
-    private var grants: [String: Grant] = [:]
+    private var grants: [ExactText: Grant] = [:]
 
     mutating func issue(_ token: String, _ grant: Grant, nowMs: Int64) {
         if grants.count >= Self.most {

@@ -15,28 +15,29 @@ extension Credentials {
     ) throws(IdentityRefusal) -> SimulatorReply {
         switch request {
         case .refresh(let id, let secret, let token):
-            guard let project = projects.first(where: { $0.identity?.clientID == id }), let known = project.identity,
-                known.clientSecret == secret
+            guard let project = projects.first(where: { ($0.identity?.clientID).isExactly(id) }),
+                let known = project.identity,
+                known.clientSecret.isExactly(secret)
             else { throw .oauth(TokenRefusal("invalid_client", "The OAuth client was not found.", status: 401)) }
-            guard known.refreshToken == token else {
+            guard known.refreshToken.isExactly(token) else {
                 throw .oauth(TokenRefusal("invalid_grant", "Token has been expired or revoked."))
             }
             return grant(newToken, to: project.id, TokenScopes.all, nowMs: nowMs)
         case .exchange(let audience, let token, let scopes):
-            guard let project = projects.first(where: { $0.identity?.audience == audience }) else {
+            guard let project = projects.first(where: { ($0.identity?.audience).isExactly(audience) }) else {
                 let sentence =
                     "The target service indicated by the \"audience\" parameters is invalid. This might either be "
                     + "because the pool or provider is disabled or deleted or because it doesn't exist."
                 throw .oauth(TokenRefusal("invalid_target", sentence))
             }
-            guard project.identity?.subjectToken == token else {
+            guard (project.identity?.subjectToken).isExactly(token) else {
                 throw .oauth(TokenRefusal("invalid_grant", "The subject token is not valid for this provider."))
             }
             let type: JSONValue = "urn:ietf:params:oauth:token-type:access_token"
             return grant(newToken, to: project.id, scopes, nowMs: nowMs, more: ["issued_token_type": type])
         case .impersonate(let email, let seconds, let scopes):
             try mayImpersonate(email, authorization: authorization, nowMs: nowMs)
-            let project = projects.first { $0.serviceAccountEmail == email }
+            let project = projects.first { $0.serviceAccountEmail.isExactly(email) }
             let lifetime = min(seconds, lifetimeSeconds)
             issue(
                 newToken,
@@ -58,7 +59,7 @@ extension Credentials {
         case .valid(let valid): grant = valid
         }
         guard grant.scopes.mayImpersonate else { throw .api(.insufficientScope) }
-        guard let project = projects.first(where: { $0.serviceAccountEmail == email }) else {
+        guard let project = projects.first(where: { $0.serviceAccountEmail.isExactly(email) }) else {
             throw .api(APIError(.notFound, "Not found; Gaia id not found for email \(email.prefix(200))"))
         }
         guard grant.belongs(to: project.id) else { throw .api(.mayNotImpersonate) }

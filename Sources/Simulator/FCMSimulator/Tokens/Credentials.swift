@@ -28,7 +28,7 @@ struct Credentials: Sendable {
         newToken: String?,
         nowMs: Int64
     ) throws(TokenRefusal) -> SimulatorReply {
-        guard let project = projects.first(where: { $0.serviceAccountEmail == request.email }) else {
+        guard let project = projects.first(where: { $0.serviceAccountEmail.isExactly(request.email) }) else {
             throw TokenRefusal("invalid_grant", "Invalid grant: account not found")
         }
         guard let newToken else { throw TokenRefusal("invalid_grant", "Invalid JWT Signature.") }
@@ -68,7 +68,7 @@ struct Credentials: Sendable {
         guard let authorization = request.authorization else { return nil }
         var project: SimulatedProject?
         if let key = Self.serverKey(authorization) {
-            project = projects.first { $0.serverKey == key }
+            project = projects.first { $0.serverKey.isExactly(key) }
         } else if case .valid(let grant) = accessToken(of: request, nowMs: nowMs), grant.scopes.maySend {
             // The machine's account, which belongs to none, is told apart by the header.
             project = projects.first {
@@ -81,7 +81,7 @@ struct Credentials: Sendable {
 
     /// The answer to a legacy request without a valid credential. Its page differs for a key of an app.
     func unauthorized(_ request: SimulatorRequest) -> SimulatorReply {
-        let isAppKey = projects.flatMap(\.appKeys).contains { request.authorization == "key=" + $0 }
+        let isAppKey = projects.flatMap(\.appKeys).contains { request.authorization.isExactly("key=" + $0) }
         return SimulatorReply(
             page: 401,
             isAppKey ? "This key is one for apps. Use a server key." : "The request was not authorized."
@@ -91,7 +91,7 @@ struct Credentials: Sendable {
     /// The Instance ID API: the project that the request acts for.
     func topicProject(of request: SimulatorRequest, nowMs: Int64) throws(TopicRefusal) -> SimulatedProject {
         if let key = request.authorization.flatMap(Self.serverKey) {
-            guard let project = projects.first(where: { $0.serverKey == key }) else { throw .unauthenticated }
+            guard let project = projects.first(where: { $0.serverKey.isExactly(key) }) else { throw .unauthenticated }
             return project
         }
         guard case .valid(let grant) = accessToken(of: request, nowMs: nowMs) else { throw .unauthenticated }

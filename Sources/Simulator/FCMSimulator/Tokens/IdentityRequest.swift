@@ -2,11 +2,11 @@ import FanfareJSON
 
 /// The fields of a form that is posted to a token endpoint.
 struct TokenForm: Equatable, Sendable {
-    private let fields: [String: String]
+    private let fields: [ExactText: String]
 
     init(_ body: [UInt8]) throws(TokenRefusal) {
         guard let pairs = FormText.pairs(body) else { throw TokenRefusal("invalid_request", "Bad Request") }
-        fields = Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        fields = Dictionary(pairs.map { (ExactText($0.name), $0.value) }, uniquingKeysWith: { $1 })
     }
 
     /// nil for an empty field too.

@@ -18,11 +18,11 @@ struct MessageSchema: Sendable {
         var type: FieldType
     }
 
-    let fields: [String: Field]
+    let fields: [ExactText: Field]
 
     /// - Parameter more: the fields of one type, beside those that it shares with others.
     init(_ types: [String: FieldType], _ more: [String: FieldType] = [:]) {
-        var fields: [String: Field] = [:]
+        var fields: [ExactText: Field] = [:]
         for (name, type) in Array(types) + more {
             fields[name] = Field(name: name, type: type)
             fields[FieldName.snake(name)] = Field(name: name, type: type)

@@ -35,8 +35,9 @@ struct SchemaReader {
         case (.timestamp, .string(let text)):
             if text.utf8.count >= 20, text.utf8.contains(UInt8(ascii: "T")) { return value }
         case (.enumeration(let names), .string(let name)):
-            let upper = name.uppercased()
-            if names.contains(upper) { return .string(upper) }
+            // Google folds ASCII only: a dotless i is no I.
+            let upper = String(decoding: name.utf8.map { 0x61...0x7A ~= $0 ? $0 - 0x20 : $0 }, as: UTF8.self)
+            if names.contains(where: upper.isExactly) { return .string(upper) }
         case (.enumeration(let names), .number(let number)):
             if let index = number.int64, index >= 0, index < names.count { return value }
         case (.message(let schema), .object(let object)): return .object(read(object, as: schema, at: path))

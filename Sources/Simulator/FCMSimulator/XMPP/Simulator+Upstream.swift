@@ -67,7 +67,7 @@ extension Simulator {
             throw ControlRefusal("data: not a message")
         }
         let send = Send(project: project, traits: request.traits, source: .legacy(request.body), from: from)
-        let others = group.members.filter { $0 != from }
+        let others = group.members.filter { !$0.isExactly(from) }
         _ = deliver(send, to: others, messageID: messageID, acceptedMs: now, now: now)
     }
 

@@ -14,7 +14,7 @@ struct Upstream: Equatable, Sendable {
     /// Sent on a connection that is there, or dropped.
     var isNowOrNever = false
 
-    func isFor(_ to: String) -> Bool { to == from || to == device }
+    func isFor(_ to: String) -> Bool { to.isExactly(from) || device.isExactly(to) }
 
     /// The receipt for a message that its device has; `original` is the `message_id` that the sender chose.
     static func receipt(for delivery: Delivery, original: String, form: ReceiptForm) -> Upstream {

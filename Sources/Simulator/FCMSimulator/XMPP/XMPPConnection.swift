@@ -125,7 +125,7 @@ struct XMPPConnection: Equatable, Sendable {
 
     // MARK: Downstream messages
 
-    func isUnanswered(_ messageID: String) -> Bool { answers.contains { $0.messageID == messageID } }
+    func isUnanswered(_ messageID: String) -> Bool { answers.contains { $0.messageID.isExactly(messageID) } }
 
     /// Stores an answer until it is due; false if the server has to stop reading now.
     mutating func append(_ answer: Answer) -> Bool {

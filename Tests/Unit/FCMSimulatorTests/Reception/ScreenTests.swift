@@ -75,7 +75,7 @@ import Testing
         FallbackRow(fact: "an app of which nothing is said", channel: "news", known: nil, shown: "news"),
     ]) func `a channel falls back to the app's`(row: FallbackRow) throws {
         var receiver = Receiver(.android)
-        receiver.app.channels = row.known
+        receiver.app.channels = row.known.map { Set($0.map { ExactText($0) }) }
         let channel = row.channel.map { #","android_channel_id":"\#($0)""# } ?? ""
         receiver.keep(legacy: #""notification":{"title":"T"\#(channel)}"#)
         receiver.keep(legacy: #""notification":{"title":"T","icon":"i"\#(channel)}"#)
