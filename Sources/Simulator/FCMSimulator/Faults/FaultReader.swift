@@ -2,7 +2,7 @@ import FanfareJSON
 
 /// Reads the JSON of `POST /faults`. Unknown names are refused: a fault that silently does nothing proves nothing.
 enum FaultReader {
-    private static let xmppOnly: Set<String> = ["nack", "draining"]
+    private static let xmppOnly: Set<String> = ["nack", "draining", "without_id", "stanza"]
     private static let xmppToo: Set<String> = ["close", "delay_ms"]
 
     static func read(_ source: JSONObject, id: String) throws(ControlRefusal) -> Fault {
@@ -56,6 +56,8 @@ enum FaultReader {
             case "refuse_stream" where value == .bool(true): action.wire = .refuseStream
             case "close" where value == .bool(true): action.wire = .close
             case "draining" where value == .bool(true): action.isDraining = true
+            case "without_id" where value == .bool(true): action.hidesID = true
+            case "stanza": action.stanza = try string(value, name, rule: "a string") { _ in true }
             case "nack":
                 action.nack = try string(value, name, rule: "a code, such as SERVICE_UNAVAILABLE") {
                     (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 == 0x5F || (0x41...0x5A).contains($0) }

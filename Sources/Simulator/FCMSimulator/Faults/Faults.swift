@@ -12,6 +12,10 @@ struct FaultAction: Equatable, Sendable {
     var nack: String?
     /// XMPP: the connection drains.
     var isDraining = false
+    /// XMPP: the answer has no `message_id`.
+    var hidesID = false
+    /// XMPP: text that is written before the answer, as it is.
+    var stanza: String?
 
     /// True if the request is answered, or its connection cut, without being looked at.
     var replaces: Bool {
@@ -114,7 +118,7 @@ struct Faults: Equatable, Sendable {
     mutating func hit(path: String, random: inout RandomStream, hasToken: (String) -> Bool) -> FaultAction? {
         for index in all.indices {
             let fault = all[index]
-            guard fault.timesLeft != 0, path.hasPrefix(fault.path) else { continue }
+            guard fault.timesLeft != 0, path.hasExactPrefix(fault.path) else { continue }
             if let prefix = fault.tokenPrefix, !hasToken(prefix) { continue }
             if fault.fraction < 1, random.unit() >= fault.fraction { continue }
             all[index].hits += 1

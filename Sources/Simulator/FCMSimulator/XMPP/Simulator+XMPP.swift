@@ -66,6 +66,7 @@ extension Simulator {
         guard let connection = xmpp.connections[id], !connection.isDraining else {
             return xmpp.refuse(message, "CONNECTION_DRAINING", on: id, nowMs: now)
         }
+        var message = message
         var delayMs: Int64 = 0
         if let fault = faults.hit(path: Faults.xmppPath, random: &ids.random, hasToken: message.hasToken) {
             if case .close? = fault.wire { return xmpp.end(id) }
@@ -73,6 +74,8 @@ extension Simulator {
                 xmpp.drain(id, nowMs: now)
                 return xmpp.refuse(message, "CONNECTION_DRAINING", on: id, nowMs: now)
             }
+            if let stanza = fault.stanza { xmpp.write(stanza, on: id) }
+            message.hidesID = fault.hidesID
             delayMs = fault.delayMs
             if let code = fault.nack { return xmpp.refuse(message, code, delayMs: delayMs, on: id, nowMs: now) }
         }
@@ -160,7 +163,7 @@ extension Simulator {
 
 extension XMPPSend {
     func hasToken(_ prefix: String) -> Bool {
-        if case .single(let to) = send.target { return to.hasPrefix(prefix) }
+        if case .single(let to) = send.target { return to.hasExactPrefix(prefix) }
         return false
     }
 }

@@ -16,6 +16,8 @@ struct XMPPSend: Equatable, Sendable {
     var to: String
     var wantsReceipt: Bool
     var send: LegacySend
+    /// Its answer has no `message_id`: FCM's documentation prints the ack of a group's partial success so.
+    var hidesID = false
 }
 
 struct XMPPNack: Error, Equatable, Sendable {
@@ -26,11 +28,12 @@ struct XMPPNack: Error, Equatable, Sendable {
     var text: String
     /// Further members of the answer's JSON.
     var more = JSONObject()
+    var hidesID = false
 
     var json: JSONObject {
         var object = JSONObject()
         if let from { object["from"] = .string(from) }
-        object["message_id"] = .string(messageID)
+        if !hidesID { object["message_id"] = .string(messageID) }
         object["message_type"] = "nack"
         object["error"] = .string(error)
         object["error_description"] = .string(text)
@@ -72,7 +75,7 @@ enum XMPPReader {
     /// A message with a type has to be an ack: app servers send no nacks.
     private static func ack(_ object: JSONObject, type: JSONValue, id: String) -> XMPPRequest {
         let to = object["to"]?.string
-        let known: Set<String> = ["to", "message_id", "message_type"]
+        let known: Set<ExactText> = ["to", "message_id", "message_type"]
         guard type == "ack", let to, !to.isEmpty, !id.isEmpty, object.members.allSatisfy({ known.contains($0.key) })
         else {
             let text = "The ack needs to, message_id and message_type ack, and nothing else"

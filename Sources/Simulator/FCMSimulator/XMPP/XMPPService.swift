@@ -153,7 +153,7 @@ struct XMPPService: Sendable {
         return true
     }
 
-    private mutating func write(_ text: String, on id: UInt64) { write(Array(text.utf8), on: id) }
+    mutating func write(_ text: String, on id: UInt64) { write(Array(text.utf8), on: id) }
 
     private mutating func write(_ bytes: [UInt8], on id: UInt64) {
         outbox.append(XMPPOutput(connection: id, action: .write(bytes)))
@@ -213,7 +213,7 @@ struct XMPPService: Sendable {
     /// An ack counts only on the connection that carried the message. A second ack is ignored.
     private mutating func handleAck(of messageID: String, to: String, on id: UInt64, nowMs: Int64) {
         guard let connection = connections[id],
-            let place = connection.unacked.firstIndex(where: { $0.messageID == messageID })
+            let place = connection.unacked.firstIndex(where: { $0.messageID.isExactly(messageID) })
         else { return }
         guard connection.unacked[place].isFor(to) else {
             statistics.badAcks += 1
@@ -232,6 +232,7 @@ struct XMPPService: Sendable {
         var json: JSONObject = [
             "from": .string(message.to), "message_id": .string(message.messageID), "message_type": "ack",
         ]
+        if message.hidesID { json["message_id"] = nil }
         json.members += more.members
         reply(json, to: message.messageID, delayMs: delayMs, on: id, nowMs: nowMs)
     }
@@ -253,7 +254,8 @@ struct XMPPService: Sendable {
             from: message.to,
             error: code,
             text: text ?? DeviceRefusal.nackText(code, to: message.to),
-            more: more
+            more: more,
+            hidesID: message.hidesID
         )
         refuse(nack, delayMs: delayMs, on: id, nowMs: nowMs)
     }

@@ -82,6 +82,7 @@ import Testing
     @Test(arguments: [
         "", "[]", "{}", #"{"action":{}}"#, #"{"action":{"stauts":500}}"#, #"{"action":{"status":99}}"#,
         #"{"action":{"reset":"SOMETIMES"}}"#, #"{"action":{"close":true},"times":0}"#,
+        #"{"action":{"without_id":true}}"#, #"{"action":{"stanza":1},"match":{"path":"xmpp"}}"#,
         #"{"action":{"close":true},"match":{"fraction":2}}"#, #"{"action":{"close":true},"match":{"pfad":"/"}}"#,
         #"{"action":{"status":500,"retry_after":"1\r\nx: y"}}"#, #"{"action":{"nack":"x"},"match":{"path":"xmpp"}}"#,
     ])

@@ -87,6 +87,22 @@ import Testing
         #expect(trial.closed.isEmpty)
     }
 
+    @Test func `a fault hides the id of an answer, or writes a stanza before it`() throws {
+        var trial = XMPPTrial()
+        let id = try trial.login()
+        let key = try trial.trial.makeGroup(["a", "sbx-unavailable-9-x"])
+        let fault = #"{"match":{"path":"xmpp"},"action":{"without_id":true,"stanza":"<presence/>"},"times":2}"#
+        trial.control("POST", "/faults", fault)
+        trial.message(Self.body(key), on: id)
+        let text = trial.text(on: id)
+        #expect(text.hasPrefix("<presence/><message"))
+        #expect(text.contains("failed_registration_ids") && !text.contains("message_id"))
+        trial.message(Self.body("sbx-unregistered-1"), on: id)
+        #expect(trial.text(on: id).contains("DEVICE_UNREGISTERED"))
+        #expect(try trial.send(Self.body("a"), on: id).first?["message_id"] == "m-1")
+        #expect(trial.closed.isEmpty)
+    }
+
     @Test func `sends to topics, conditions and groups are acknowledged`() throws {
         var trial = XMPPTrial()
         let id = try trial.login()
