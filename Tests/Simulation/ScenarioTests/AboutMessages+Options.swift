@@ -214,7 +214,8 @@ extension AboutMessages {
     func emptyTopicMessage() throws {
         for carrier in [Scene.Carrier.v1, .legacy, .xmpp] {
             for (message, target, count) in [
-                ("{}", "topic", 1), ("{}", "condition", 1), (#"{"data":{"a":"b"}}"#, "topic", 3), ("{}", "token", 3),
+                ("{}", "topic", 1), (#"{"data":{}}"#, "topic", 1), ("{}", "condition", 1),
+                (#"{"data":{"a":"b"}}"#, "topic", 3), ("{}", "token", 3),
             ] {
                 var scene = try Scene()
                 scene.device("t", Device(isOnline: false, topics: ["sync"]))

@@ -24,7 +24,7 @@ enum LegacyOptions {
         if options.isNotification {
             // Android ignores the key of a notification; Apple and the web have it as a header.
             traits.android.collapse = .underPackage
-        } else if isForTopics, object["data"] == nil, options.collapse == .never {
+        } else if isForTopics, object["data"]?.object?.isEmpty != false, options.collapse == .never {
             traits.android.collapse = .underPackage
         }
         return traits

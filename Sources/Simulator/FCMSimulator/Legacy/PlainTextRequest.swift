@@ -1,5 +1,7 @@
 /// Reads the form-encoded variant of a legacy send: one token, string values.
 enum PlainTextRequest {
+    private static let booleans: [ExactText: Bool] = ["true": true, "1": true, "false": false, "0": false]
+
     static func read(_ body: [UInt8]) throws(LegacyRefusal) -> LegacySend {
         func refusal(_ code: String) -> LegacyRefusal {
             .code(code, recipients: 1, isPlainText: true, observed: "Error=" + code)
@@ -22,7 +24,9 @@ enum PlainTextRequest {
                 lifetime = Int64(value)
                 if !LegacyRules.isTTL(lifetime) { throw refusal("InvalidTtl") }
             case "restricted_package_name": package = value.isEmpty ? nil : value
-            case "dry_run": dryRun = value == "true" || value == "1"
+            case "dry_run":
+                guard let isTrial = booleans[value] else { throw refusal("InvalidParameters") }
+                dryRun = isTrial
             default:
                 guard name.hasPrefix("data.") else { throw refusal("InvalidParameters") }
                 let key = name.dropFirst("data.".count)

@@ -33,7 +33,8 @@ enum V1Options {
             options.collapse = .underPackage
         } else {
             options.collapse = .init(key: block["collapseKey"]?.string)
-            let isEmpty = message["data"] == nil && block["data"] == nil
+            // An empty map is no map in protobuf.
+            let isEmpty = [message["data"], block["data"]].allSatisfy { $0?.object?.isEmpty != false }
             if options.collapse == .never, isForTopics, isEmpty { options.collapse = .underPackage }
         }
         return options

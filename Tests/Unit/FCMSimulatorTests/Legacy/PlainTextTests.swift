@@ -31,6 +31,8 @@ import Testing
         ("registration_id=a&time_to_live=2419201", 200, "Error=InvalidTtl\n"),
         ("registration_id=a&data.from=x", 200, "Error=InvalidDataKey\n"),
         ("registration_id=a&priority=high", 200, "Error=InvalidParameters\n"),
+        ("registration_id=a&dry_run=banana", 200, "Error=InvalidParameters\n"),
+        ("registration_id=a&dry_run=", 200, "Error=InvalidParameters\n"),
         ("registration_id=a&data.k=%zz", 200, "Error=InvalidParameters\n"),
         ("registration_id=a&data.k=" + String(repeating: "x", count: 4_096), 200, "Error=MessageTooBig\n"),
         // Trouble of FCM's own has a status, and no word.
@@ -42,6 +44,14 @@ import Testing
         let reply = trial.legacy(body, contentType: Self.form)
         #expect(reply.status == status)
         #expect(reply.text == text)
+    }
+
+    @Test(arguments: [("true", 0), ("1", 0), ("false", 1), ("0", 1)])
+    func `a trial is not delivered`(value: String, deliveries: Int) throws {
+        var trial = Trial()
+        let reply = trial.legacy("registration_id=a&data.k=v&dry_run=" + value, contentType: Self.form)
+        #expect(reply.text.hasPrefix("id="))
+        #expect(try trial.deliveries("a").count == deliveries)
     }
 
     @Test func `plain text names the successor of a replaced token on its own line`() {

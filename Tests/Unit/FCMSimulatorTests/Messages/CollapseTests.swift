@@ -57,7 +57,9 @@ import Testing
         #expect(try trial.stored(token).last?["collapse_key"]?.string == ofNotification)
     }
 
-    @Test(arguments: [(#""fcm_options":{}"#, 1), (#""data":{"k":"v"}"#, 2)])
+    @Test(arguments: [
+        (#""fcm_options":{}"#, 1), (#""data":{}"#, 1), (#""android":{"data":{}}"#, 1), (#""data":{"k":"v"}"#, 2),
+    ])
     func `topic messages without a payload collapse`(rest: String, stored: Int) throws {
         var trial = Trial()
         try trial.device(#"{"token":"a","topics":["t"],"online":false}"#)
