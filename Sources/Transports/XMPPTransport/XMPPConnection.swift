@@ -50,9 +50,9 @@ final class XMPPConnection {
 
     func open() { stream.open() }
 
-    func send(tag: UInt64, messageID: String, json: [UInt8]) {
+    func send(_ message: WaitingMessage) {
         lastUsedMs = nowMs
-        handle(.send(tag: tag, messageID: messageID, json: json))
+        handle(.send(tag: message.tag, messageID: message.messageID, to: message.to, json: message.json))
     }
 
     func acknowledge(_ number: UInt64) { handle(.acknowledge(number)) }

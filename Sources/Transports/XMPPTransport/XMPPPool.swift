@@ -23,8 +23,10 @@ public final class XMPPPool {
     public var onRefusedCredential: (String) -> Void = { _ in }
     /// Called when a connection is ready: FCM has accepted the sender id and the key.
     public var onReady: () -> Void = {}
-    /// Receives lines for the log: why a connection failed, and which acknowledgements FCM could not read.
+    /// Receives lines for the log: why a connection failed.
     public var onWarning: (String) -> Void = { _ in }
+    /// Receives the first of the incidents that came together, and their number. No connection fails because of one.
+    public var onIncidents: (XMPPIncident, Int) -> Void = { _, _ in }
 
     private let loop: EventLoop
     private let configuration: XMPPConfiguration
@@ -40,6 +42,7 @@ public final class XMPPPool {
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
     private var arrivals: [(incoming: XMPPIncoming, connection: XMPPConnection, number: UInt64)] = []
     private var warnings: [String] = []
+    private var incidents: (first: XMPPIncident, count: Int)?
     private var refusals: [String] = []
     private var becameReady = false
     private var written: [XMPPConnection] = []
@@ -91,13 +94,14 @@ public final class XMPPPool {
     ///
     /// - Parameters:
     ///   - messageID: the `message_id` in `json`; an answer is known by it. Unique among those in flight.
+    ///   - to: the recipient in `json`, by which an answer without an id is known; empty if it has none.
     ///   - json: what `<gcm>` holds, not yet escaped for XML.
-    public func send(tag: UInt64, messageID: String, json: [UInt8]) {
+    public func send(tag: UInt64, messageID: String, to: String = "", json: [UInt8]) {
         guard freeSlots > 0 else {
             return complete(tag, .unsent(reason: isClosed ? "the pool is closed" : "no free slot"))
         }
         let deadline = nowMs + configuration.session.ackMs
-        waiting.append(WaitingMessage(tag: tag, messageID: messageID, json: json, deadlineMs: deadline))
+        waiting.append(WaitingMessage(tag: tag, messageID: messageID, to: to, json: json, deadlineMs: deadline))
         scheduleTurn()
     }
 
@@ -164,6 +168,10 @@ public final class XMPPPool {
         let (lines, reasons, isReady) = (warnings, refusals, becameReady)
         (warnings, refusals, becameReady) = ([], [], false)
         for line in lines { onWarning(line) }
+        if let (first, count) = incidents {
+            incidents = nil
+            onIncidents(first, count)
+        }
         for reason in reasons { onRefusedCredential(reason) }
         if isReady { onReady() }
         let batch = arrivals
@@ -205,7 +213,7 @@ public final class XMPPPool {
             guard connection.session.room > 0 else { continue }
             while connection.session.room > 0, let message = waiting.popFirst() {
                 unanswered += 1
-                connection.send(tag: message.tag, messageID: message.messageID, json: message.json)
+                connection.send(message)
             }
             enlist(connection)
         }
@@ -262,7 +270,7 @@ public final class XMPPPool {
             unanswered -= 1
             complete(tag, outcome)
         case .deliver(let incoming, let number): arrivals.append((incoming, connection, number))
-        case .report(let incident): warnings.append("\(incident)")
+        case .report(let incident): incidents = (incidents?.first ?? incident, (incidents?.count ?? 0) + 1)
         case .refusedCredential(let reason):
             connection.isRefused = true
             refusals.append(reason)
@@ -335,9 +343,10 @@ public final class XMPPPool {
 }
 
 /// A message that no connection has taken yet.
-private struct WaitingMessage {
+struct WaitingMessage {
     var tag: UInt64
     var messageID: String
+    var to: String
     var json: [UInt8]
     var deadlineMs: Int64
 }

@@ -115,8 +115,14 @@ extension Scene {
     }
 
     /// - Parameter tag: must be new on the line.
-    mutating func post(_ json: [UInt8], messageID: String, tag: UInt64, on line: XMPPLine) throws -> RequestOutcome? {
-        try handle(.send(tag: tag, messageID: messageID, json: json), on: line)
+    mutating func post(
+        _ json: [UInt8],
+        messageID: String,
+        to recipient: String = "",
+        tag: UInt64,
+        on line: XMPPLine
+    ) throws -> RequestOutcome? {
+        try handle(.send(tag: tag, messageID: messageID, to: recipient, json: json), on: line)
         return line.outcomes[tag]
     }
 
@@ -147,7 +153,9 @@ extension Scene {
     ) throws -> Verdict {
         let line = try usualLine()
         messageCount += 1
-        let outcome = try #require(try post(json, messageID: messageID, tag: UInt64(messageCount), on: line))
+        let outcome = try #require(
+            try post(json, messageID: messageID, to: recipient, tag: UInt64(messageCount), on: line)
+        )
         reply = SimulatorReply(status: 0)
         if case .stanza(let bytes) = outcome { reply.body = bytes }
         return XMPPResponse.verdict(outcome, kind: kind, recipient: recipient, nowMs: nowMs, atMostOnce: false)

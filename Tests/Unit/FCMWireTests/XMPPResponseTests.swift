@@ -74,12 +74,6 @@ import Testing
         #expect(retry.failure.error == .unavailable && !retry.mayHaveArrived && retry.countsAttempt)
     }
 
-    /// The page's own example of partial success has no message_id.
-    @Test func aGroupsAckMayLackItsID() {
-        let json = #"{"from":"K","message_type":"ack","success":1,"failure":1,"failed_registration_ids":["a"]}"#
-        #expect(Self.verdict(json, kind: .group) == .sentPartly(messageID: "", failedTokens: ["a"]))
-    }
-
     @Test func aNackKeepsItsCodeAndNotItsWords() {
         let json = Self.nack(#","error":"BAD_REGISTRATION","error_description":"Invalid token on 'to' field: T""#)
         let failure = Failure(error: .invalidArgument, action: .remove, rawError: "BAD_REGISTRATION")

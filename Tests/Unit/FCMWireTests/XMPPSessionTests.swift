@@ -61,33 +61,42 @@ import Testing
         #expect(story.handle(XMPPStory.offer(bind: false, session: true)) == [.close(reason: reason)])
     }
 
-    /// Every phase meets every kind of element; what does not belong there ends the connection, and says what it was.
-    @Test func unexpectedStanzaEndsTheConnection() {
-        let arrivals: [(name: String, event: XMPPSession.Event, belongs: [XMPPSession.Phase])] = [
-            ("features", XMPPStory.mechanisms("PLAIN"), [.opening]),
-            ("features of bind", XMPPStory.offer(bind: true, session: false), [.restarting]),
-            ("success", XMPPStory.success, [.authenticating]),
-            ("failure", XMPPStory.failure("aborted"), []),
-            ("iq", XMPPStory.bound, [.binding]),
-            ("ack", XMPPStory.gcm(#"{"message_type":"ack","message_id":"m"}"#), []),
-            ("upstream", XMPPStory.gcm(#"{"from":"t","message_id":"m"}"#), [.ready, .draining]),
-            ("control", XMPPStory.gcm(#"{"message_type":"control","control_type":"x"}"#), [.ready, .draining]),
-            ("foreign", .arrived(.element(XMLElement(XMLName("message", in: "jabber:server")))), []),
-            ("presence", .arrived(.element(XMLElement(XMPPStory.client("presence")))), []),
-            ("foreign gcm", XMPPStory.gcm("{}", namespace: "google:mobile:date"), []),
-            ("not JSON", XMPPStory.gcm("{"), []),
-            ("an array", XMPPStory.gcm("[]"), []),
-            ("no id", XMPPStory.gcm(#"{"from":"t"}"#), []),
-            ("no sender", XMPPStory.gcm(#"{"message_id":"m"}"#), []),
-            ("foreign type", XMPPStory.gcm(#"{"message_type":"ackk","message_id":"m"}"#), []),
-            ("ack without id", XMPPStory.gcm(#"{"message_type":"ack"}"#), []),
-            ("stream error", XMPPStory.streamError("conflict"), []),
-            ("the end", .arrived(.closed), []),
-            ("a header", XMPPStory.header, []),
-            ("garbage", .unreadable(reason: "not XML"), []),
-        ]
-        for phase in XMPPStory.phases {
-            for arrival in arrivals where !(arrival.name == "a header" && phase == .opening) {
+    private typealias Arrival = (name: String, event: XMPPSession.Event, belongs: [XMPPSession.Phase], breaks: Bool)
+
+    /// What a peer may say: the phases in which it belongs there, and whether it breaks the stream in any phase.
+    private static let arrivals: [Arrival] = [
+        ("features", XMPPStory.mechanisms("PLAIN"), [.opening], false),
+        ("features of bind", XMPPStory.offer(bind: true, session: false), [.restarting], false),
+        ("success", XMPPStory.success, [.authenticating], false),
+        ("failure", XMPPStory.failure("aborted"), [], false),
+        ("iq", XMPPStory.bound, [.binding], false),
+        ("ack", XMPPStory.gcm(#"{"message_type":"ack","message_id":"m"}"#), [], false),
+        ("nack", XMPPStory.gcm(#"{"message_type":"nack","message_id":"m","error":"X"}"#), [], false),
+        ("upstream", XMPPStory.gcm(#"{"from":"t","message_id":"m"}"#), served, false),
+        ("control", XMPPStory.gcm(#"{"message_type":"control","control_type":"x"}"#), [], false),
+        ("foreign", .arrived(.element(XMLElement(XMLName("message", in: "jabber:server")))), [], false),
+        ("presence", .arrived(.element(XMLElement(XMPPStory.client("presence")))), [], false),
+        ("message", .arrived(.element(XMLElement(XMPPStory.client("message")))), [], false),
+        ("foreign gcm", XMPPStory.gcm("{}", namespace: "google:mobile:date"), [], false),
+        ("not JSON", XMPPStory.gcm("{"), [], false),
+        ("an array", XMPPStory.gcm("[]"), [], false),
+        ("no id", XMPPStory.gcm(#"{"from":"t"}"#), [], false),
+        ("no sender", XMPPStory.gcm(#"{"message_id":"m"}"#), [], false),
+        ("foreign type", XMPPStory.gcm(#"{"message_type":"ackk","message_id":"m"}"#), [], false),
+        ("ack without id", XMPPStory.gcm(#"{"message_type":"ack"}"#), [], false),
+        ("nack without id", XMPPStory.gcm(#"{"message_type":"nack","error":"X","from":"u"}"#), [], false),
+        ("bad ack without id", XMPPStory.gcm(#"{"message_type":"nack","error":"BAD_ACK","from":"t"}"#), [], false),
+        ("error of another message", XMPPStory.error(id: "m9"), [], false),
+        ("stream error", XMPPStory.streamError("conflict"), [], true),
+        ("the end", .arrived(.closed), [], true),
+        ("a header", XMPPStory.header, [], true),
+        ("garbage", .unreadable(reason: "not XML"), [], true),
+    ]
+    private static let served: [XMPPSession.Phase] = [.ready, .draining]
+
+    @Test func unexpectedElementDuringTheHandshakeEndsTheConnection() {
+        for phase in XMPPStory.phases where !Self.served.contains(phase) {
+            for arrival in Self.arrivals {
                 var story = XMPPStory()
                 story.negotiate(until: phase, session: false)
                 let actions = story.handle(arrival.event)
@@ -99,6 +108,31 @@ import Testing
                 #expect(story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"m"}"#)) == [])
                 #expect(story.handle(.stop(reason: "again")) == [])
             }
+        }
+    }
+
+    @Test func unexpectedStanzaIsReportedAndOnlyABrokenStreamEndsTheConnection() {
+        for (phase, arrival) in Self.served.flatMap({ phase in Self.arrivals.map { (phase, $0) } }) {
+            var story = XMPPStory()
+            story.negotiate(until: .ready)
+            _ = story.send(1, to: "t")
+            if phase == .draining { _ = story.handle(XMPPStory.draining) }
+            let actions = story.handle(arrival.event)
+            let name = "\(arrival.name) while \(phase): \(actions)"
+            if arrival.breaks {
+                #expect(actions.count == 1 && story.phase != phase, "\(name)")
+                continue
+            }
+            #expect(story.phase == phase && story.session.unanswered == 1, "\(name)")
+            if !arrival.belongs.contains(phase) {
+                guard actions.count == 1, case .report(let incident) = actions[0] else {
+                    Issue.record("\(name)")
+                    continue
+                }
+                #expect("\(incident)".utf8.count < 300)
+            }
+            let ack = RequestOutcome.stanza(Array(XMPPStory.ackText(1).utf8))
+            #expect(story.handle(XMPPStory.ack(1)) == [.complete(tag: 1, ack)], "\(name)")
         }
     }
 

@@ -23,15 +23,14 @@ struct XMPPStory {
         handle(event).compactMap { if case .write(let bytes) = $0 { bytes } else { nil } }
     }
 
-    mutating func send(_ number: UInt64) -> [XMPPSession.Action] {
-        handle(.send(tag: number, messageID: "m\(number)", json: Array("{}".utf8)))
+    mutating func send(_ number: UInt64, to recipient: String = "") -> [XMPPSession.Action] {
+        handle(.send(tag: number, messageID: "m\(number)", to: recipient, json: Array("{}".utf8)))
     }
 
     mutating func negotiate(until phase: XMPPSession.Phase, session wantsSession: Bool = false) {
         let steps: [XMPPSession.Event] = [
             .connected, Self.header, Self.mechanisms("PLAIN"), Self.success, Self.header,
-            Self.offer(bind: true, session: wantsSession), Self.bound,
-            Self.gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#),
+            Self.offer(bind: true, session: wantsSession), Self.bound, Self.draining,
         ]
         for step in steps {
             // A header is part of the phase that waits for the features behind it.
@@ -49,6 +48,8 @@ struct XMPPStory {
     static let bound = XMPPSession.Event.arrived(
         .element(XMLElement(client("iq"), attributes: ["type": "result", "id": "bind-1"]))
     )
+
+    static let draining = gcm(#"{"message_type":"control","control_type":"CONNECTION_DRAINING"}"#)
 
     static func client(_ name: String) -> XMLName { XMLName(name, in: XMPPNamespace.client) }
 

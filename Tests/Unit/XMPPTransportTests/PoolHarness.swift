@@ -15,6 +15,9 @@ final class PoolHarness {
     private(set) var replies: [XMPPReply] = []
     private(set) var connections: [Int] = []
     private(set) var warnings: [String] = []
+    private(set) var incidents: [XMPPIncident] = []
+    /// Incidents with those that the pool only counted.
+    private(set) var incidentCount = 0
     private(set) var refusals: [String] = []
     private(set) var timesReady = 0
     private(set) var timedOut = false
@@ -50,6 +53,10 @@ final class PoolHarness {
         }
         pool.onConnections = { [unowned self] count in connections.append(count) }
         pool.onWarning = { [unowned self] line in warnings.append(line) }
+        pool.onIncidents = { [unowned self] first, count in
+            incidents.append(first)
+            incidentCount += count
+        }
         pool.onRefusedCredential = { [unowned self] reason in refusals.append(reason) }
         pool.onReady = { [unowned self] in
             timesReady += 1
@@ -69,6 +76,7 @@ final class PoolHarness {
         pool.onCompletion = { _, _ in }
         pool.onConnections = { _ in }
         pool.onWarning = { _ in }
+        pool.onIncidents = { _, _ in }
         pool.close()
     }
 
@@ -121,7 +129,7 @@ final class PoolHarness {
             let (tag, to) = queue[head]
             head += 1
             let json = #"{"to":"\#(to)","message_id":"job/\#(tag)/1/0","data":{"k":"<&\"v\">"}}"#
-            pool.send(tag: tag, messageID: "job/\(tag)/1/0", json: Array(json.utf8))
+            pool.send(tag: tag, messageID: "job/\(tag)/1/0", to: to, json: Array(json.utf8))
         }
     }
 }

@@ -91,7 +91,8 @@ struct XMPPIncomingTests {
         try peer.send(nack)
         harness.run(until: { _ in (try? peer.ledger().acks.count) == 2 })
         try peer.send(nack)
-        harness.run(until: { $0.warnings.filter { $0.contains("could not read the ack") }.count == 2 })
+        harness.run(until: { $0.incidentCount == 2 })
+        #expect(harness.incidents.last == .badAck(messageID: "u-1", isRepeated: false))
         harness.run(milliseconds: 50)
         #expect(try peer.ledger().acks.count == 2)
         #expect(try peer.ledger().connections == 1)
@@ -139,13 +140,29 @@ struct XMPPIncomingTests {
         #expect(harness.surplus == 0)
     }
 
-    @Test func answerToAnUnknownMessageEndsTheConnectionAndLosesNothing() throws {
+    @Test func answerToAnUnknownMessageIsReportedAndTheConnectionStays() throws {
         let peer = try XMPPPeer()
         let harness = try PoolHarness(port: peer.port)
-        let outcomes = harness.run(["hold.1", "unknown.1"])
-        #expect(outcomes.map(\.kind) == ["ambiguous", "ambiguous"])
-        #expect(harness.warnings.first?.contains("not unanswered: nobody's") == true)
+        let tags = harness.enqueue(["unknown.1"])
+        harness.run(until: { $0.incidentCount == 1 })
+        #expect("\(harness.incidents)".contains("not unanswered: nobody's"))
         #expect(harness.run(["token.1"]).map(\.kind) == ["ack"])
+        // The message waits for its own answer, which may name its recipient alone.
+        try peer.send(XMPPLossTests.gcm(#"{"message_type":"ack","from":"unknown.1"}"#))
+        harness.run(until: { $0.outcomes[tags[0]] != nil })
+        #expect(harness.outcomes[tags[0]]?.kind == "ack")
+        #expect(try peer.ledger().connections == 1)
+        #expect(harness.warnings.isEmpty)
+    }
+
+    @Test func unexpectedStanzasOfOneTurnAreCountedAndReportedOnce() throws {
+        let peer = try XMPPPeer()
+        let harness = try PoolHarness(port: peer.port)
+        harness.run(until: { $0.pool.readyConnections == 1 })
+        try peer.send(String(repeating: "<presence/>", count: 1_000))
+        harness.run(until: { $0.incidentCount == 1_000 })
+        #expect(!harness.timedOut && harness.incidents.count < 1_000)
+        #expect(try peer.ledger().connections == 1)
     }
 
     @Test func answerBeforeGarbageCounts() throws {

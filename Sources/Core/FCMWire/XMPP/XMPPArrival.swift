@@ -8,13 +8,14 @@ enum XMPPArrival: Equatable {
     case authenticated
     case refused(condition: String)
     case iq(type: String, id: String, condition: String)
-    /// To a message of ours: an ack, or a nack with its code. `json` is the whole answer.
-    case answer(messageID: String, nack: String?, json: [UInt8])
+    /// To a message of ours: an ack, or a nack with its code. `json` is the whole answer. `messageID` is nil where the
+    /// answer has none; then `from`, which may be empty, is all that names the message.
+    case answer(messageID: String?, from: String, nack: String?, json: [UInt8])
     case incoming(XMPPIncoming)
     case control(type: String)
     case rejection(XMPPRejection)
     case streamError(String)
-    /// Not of the protocol. The reason is for people and bounded.
+    /// Not of the protocol, or not attributable. The reason is for people and bounded.
     case unexpected(String)
 }
 
@@ -70,13 +71,10 @@ extension XMPPArrival {
         let json = Array(gcm.text.utf8)
         guard let object = object(json) else { return .unexpected("a message that is not a JSON object") }
         guard let type = object["message_type"] else { return incoming(object, isReceipt: false) }
+        let (id, from) = (object["message_id"]?.string, object["from"]?.string ?? "")
         switch type.string {
-        case "ack":
-            guard let id = object["message_id"]?.string else { return .unexpected("an ack without a message_id") }
-            return .answer(messageID: id, nack: nil, json: json)
-        case "nack":
-            guard let id = object["message_id"]?.string else { return .unexpected("a nack without a message_id") }
-            return .answer(messageID: id, nack: object["error"]?.string ?? "", json: json)
+        case "ack": return .answer(messageID: id, from: from, nack: nil, json: json)
+        case "nack": return .answer(messageID: id, from: from, nack: object["error"]?.string ?? "", json: json)
         case "receipt": return incoming(object, isReceipt: true)
         case "control": return .control(type: RawError.clean(object["control_type"]?.string ?? ""))
         default: return .unexpected("the message_type \(RawError.clean(type.jsonText))")

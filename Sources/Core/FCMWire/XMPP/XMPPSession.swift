@@ -4,9 +4,11 @@ public import FanfareXML
 /// One connection to FCM over XMPP, from the open socket to its end: an event and the time go in, what to do comes out.
 ///
 ///     idle ─► opening ─► authenticating ─► restarting ─► binding ─► ready ─► draining
-///               └──────────────┴─── any fault, any loss ───┴──────────┴─────────┴──► closing ─► closed
+///               └──────────────┴─── a broken stream, any loss ────────┴─────────┴──► closing ─► closed
 ///
-/// It does no I/O and reads no clock. Each message that it accepts gets exactly one outcome.
+/// It does no I/O and reads no clock. Each message that it accepts gets exactly one outcome. Until a resource is bound,
+/// anything unexpected ends the connection, on which nothing is in flight. Afterwards only a broken stream does: a stanza
+/// that cannot be attributed is reported, and touches no message.
 public struct XMPPSession: Equatable, Sendable {
     public enum Event: Equatable, Sendable {
         /// The socket is open, TLS included.
@@ -16,8 +18,8 @@ public struct XMPPSession: Equatable, Sendable {
         case arrived(XMLStreamEvent)
         /// The received bytes cannot be parsed any further.
         case unreadable(reason: String)
-        /// A message to send. `json` is escaped here.
-        case send(tag: UInt64, messageID: String, json: [UInt8])
+        /// A message to send. `json` is escaped here; `to` is its recipient, empty if it has none.
+        case send(tag: UInt64, messageID: String, to: String = "", json: [UInt8])
         /// The message that was delivered under that number is stored.
         case acknowledge(UInt64)
         /// The owner wants the connection closed.
@@ -70,7 +72,7 @@ public struct XMPPSession: Equatable, Sendable {
     private var wantsSession = false
     var window = XMPPWindow()
     var acks = XMPPAckBook()
-    /// Errors that named no message of the window. They are assigned when no other message is unanswered.
+    /// Errors that named no message. They are assigned to messages that had no answer in time.
     var strays: [XMPPRejection] = []
     /// All bytes ever written.
     var written: UInt64 = 0
@@ -93,8 +95,8 @@ public struct XMPPSession: Equatable, Sendable {
         var actions: [Action]
         switch event {
         case .lost(let reason, let handedOver): return end(reason, handedOver: handedOver)
-        case .send(let tag, let messageID, let json):
-            actions = send(tag: tag, messageID: messageID, json: json, nowMs: nowMs)
+        case .send(let tag, let messageID, let to, let json):
+            actions = send(tag: tag, messageID: messageID, to: to, json: json, nowMs: nowMs)
         case .connected: actions = connected(nowMs)
         case .receivedBytes:
             lastHeardMs = nowMs
@@ -162,7 +164,10 @@ public struct XMPPSession: Equatable, Sendable {
         guard phase == .ready || phase == .draining else {
             return nowMs >= handshakeDueMs ? close("no answer in time while \(phase)") : []
         }
-        if window.isLate(nowMs: nowMs) { return close("no ack within \(settings.ackMs) ms") }
+        if window.isLate(nowMs: nowMs) {
+            let refused = settleStrays(nowMs: nowMs)
+            return refused.isEmpty ? close("no ack within \(settings.ackMs) ms") : refused
+        }
         if window.isEmpty {
             if phase == .draining, nowMs >= drainedMs { return close("drained") }
             if nowMs >= lastHeardMs + settings.silenceMs {
@@ -245,6 +250,8 @@ public enum XMPPIncident: Equatable, Sendable, CustomStringConvertible {
     /// An error that names no message, by the name of its condition: FCM's text may quote a token.
     case strayError(String)
     case unknownControl(String)
+    /// A stanza that is not of the protocol, or that answers no message in flight.
+    case unexpected(String)
 
     public var description: String {
         switch self {
@@ -252,6 +259,7 @@ public enum XMPPIncident: Equatable, Sendable, CustomStringConvertible {
             "FCM could not read the ack of \(messageID)" + (isRepeated ? "; it was repeated" : "")
         case .strayError(let condition): "FCM reported an error of a message that it did not name: \(condition)"
         case .unknownControl(let type): "FCM sent an unknown control message: \(type)"
+        case .unexpected(let what): "FCM sent \(what)"
         }
     }
 }

@@ -3,6 +3,8 @@ struct XMPPWindow: Equatable {
     struct Entry: Equatable {
         var tag: UInt64
         var messageID: String
+        /// The recipient, as an answer may name it; empty for a condition.
+        var to: String
         /// Counts the messages of the connection.
         var number: UInt64
         /// Where its stanza begins in what the connection wrote, in bytes.
@@ -20,10 +22,11 @@ struct XMPPWindow: Equatable {
 
     func contains(_ messageID: String) -> Bool { entries[messageID] != nil }
 
-    mutating func insert(tag: UInt64, messageID: String, start: UInt64, deadlineMs: Int64) {
+    mutating func insert(tag: UInt64, messageID: String, to: String, start: UInt64, deadlineMs: Int64) {
         entries[messageID] = Entry(
             tag: tag,
             messageID: messageID,
+            to: to,
             number: next,
             start: start,
             deadlineMs: deadlineMs
@@ -36,6 +39,19 @@ struct XMPPWindow: Equatable {
         let entry = entries.removeValue(forKey: messageID)
         if entries.isEmpty { dueMs = nil }
         return entry
+    }
+
+    /// Removes the oldest message to a recipient, whose name is compared byte by byte.
+    mutating func removeOldest(to recipient: String) -> Entry? {
+        guard !recipient.isEmpty else { return nil }
+        return entries.values.filter { $0.to.utf8.elementsEqual(recipient.utf8) }.min { $0.number < $1.number }
+            .flatMap { remove($0.messageID) }
+    }
+
+    /// Removes the messages that have waited for their answer too long, in the order of sending.
+    mutating func removeLate(nowMs: Int64) -> [Entry] {
+        entries.values.filter { $0.deadlineMs <= nowMs }.sorted { $0.number < $1.number }
+            .compactMap { remove($0.messageID) }
     }
 
     /// In the order of sending.

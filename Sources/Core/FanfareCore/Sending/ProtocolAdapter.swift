@@ -151,6 +151,15 @@ public indirect enum ProtocolAdapter: Sendable {
 
         var count: Int { max(1, texts.count) }
         var names: [String] { texts.isEmpty ? [name] : texts.map(\.string) }
+
+        /// The name in an answer over XMPP; empty for a condition, which no answer names.
+        var nameInAnswer: String {
+            switch kind {
+            case .token, .fid, .group: name
+            case .topic: "/topics/" + name
+            case .condition: ""
+            }
+        }
     }
 
     /// Why a recipient cannot be sent to; nil if it can. Intake checked the recipients of a job, but not those of an

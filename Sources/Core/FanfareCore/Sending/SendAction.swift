@@ -47,6 +47,8 @@ public struct SendRequest {
     public let headers: ProtocolAdapter.Headers
     /// The id that an ack over XMPP will name; empty on other routes.
     public let messageID: String
+    /// The recipient as an ack over XMPP names it; empty on other routes, and for a condition.
+    public let recipient: String
     public let request: FCMRequest
 }
 

@@ -254,19 +254,10 @@ extension SendMachine {
             return settleRound(slot)
         }
         let history = batches[slot].recipients[positions[0]].history
-        var messageID = ""
-        if adapter.route == .xmpp {
-            messageNonce &+= 1
-            messageID =
-                XMPPMessageID(
-                    job: job.id,
-                    index: batches[slot].recipients[positions[0]].index,
-                    attempt: history.attempts,
-                    nonce: messageNonce
-                ).description
-        }
+        let messageID = adapter.route == .xmpp ? nextMessageID(batches[slot].recipients[positions[0]], job) : ""
+        let recipients = recipients(slot, positions, member, job)
         let request = adapter.request(
-            recipients(slot, positions, member, job),
+            recipients,
             credentialProject: credentialProject,
             messageID: messageID,
             nowMs: now.wallMs
@@ -293,8 +284,21 @@ extension SendMachine {
             )
         )
         let route = adapter.route
-        let send = SendRequest(tag: tag, route: route, headers: adapter.headers, messageID: messageID, request: request)
+        let send = SendRequest(
+            tag: tag,
+            route: route,
+            headers: adapter.headers,
+            messageID: messageID,
+            recipient: route == .xmpp ? recipients.nameInAnswer : "",
+            request: request
+        )
         actions.append(.send(send))
+    }
+
+    private mutating func nextMessageID(_ recipient: ClaimedRecipient, _ job: SendJob) -> String {
+        messageNonce &+= 1
+        let attempt = recipient.history.attempts
+        return XMPPMessageID(job: job.id, index: recipient.index, attempt: attempt, nonce: messageNonce).description
     }
 
     /// The recipients that a request names.

@@ -100,7 +100,7 @@ final class TransportRouter {
     func send(_ request: SendRequest, headers: [String]) {
         let (tag, parts) = (UInt64(request.tag), request.request)
         if request.route == .xmpp, let xmpp {
-            return xmpp.send(tag: tag, messageID: request.messageID, json: parts.body)
+            return xmpp.send(tag: tag, messageID: request.messageID, to: request.recipient, json: parts.body)
         }
         let origin = request.route == .instanceID ? project.iidEndpoint : project.endpoint
         var http = HTTPRequest(

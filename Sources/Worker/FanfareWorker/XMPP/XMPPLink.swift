@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FCMWire
 internal import FanfareModel
 internal import Logging
 internal import RedisTransport
@@ -25,6 +26,9 @@ final class XMPPLink {
     private let upstream: UpstreamQueue
     private var connections = 0
     private var isReporting = false
+    private var incidentReports = LogThrottle(seconds: 10)
+    /// Incidents since the last line about them.
+    private var unloggedIncidents = 0
     /// The last report that Redis took; nil if that is not known.
     private var reported: Report?
 
@@ -46,6 +50,7 @@ final class XMPPLink {
         pool.onWarning = { [weak self] text in
             self?.project.logger.warning("An XMPP connection reported a problem.", metadata: ["problem": "\(text)"])
         }
+        pool.onIncidents = { [weak self] first, count in self?.arrivedUnexpectedly(first, count) }
         project.every(milliseconds: Self.reportMs) { [weak self] in self?.reportConnections() }
     }
 
@@ -114,6 +119,16 @@ final class XMPPLink {
             FunctionLibrary.connect(project.keys, worker: report.leaseName, open: report.count, wantsMore: wantsMore),
             completion
         )
+    }
+
+    private func arrivedUnexpectedly(_ first: XMPPIncident, _ count: Int) {
+        unloggedIncidents += count
+        guard incidentReports.admits(now: project.loop.now) else { return }
+        project.logger.warning(
+            "FCM sent an unexpected stanza over XMPP. It was ignored.",
+            metadata: ["problem": "\(first)", "count": "\(unloggedIncidents)"]
+        )
+        unloggedIncidents = 0
     }
 
     // MARK: The credential

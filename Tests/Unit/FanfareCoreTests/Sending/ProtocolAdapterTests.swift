@@ -95,4 +95,11 @@ import Testing
         #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: ""), kind: .topic) != nil)
         #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: "abc"), kind: .token) == nil)
     }
+
+    @Test(arguments: [
+        (RecipientKind.token, "x"), (.fid, "x"), (.group, "x"), (.topic, "/topics/x"), (.condition, ""),
+    ])
+    func answerOverXMPPNamesTheRecipient(kind: RecipientKind, name: String) {
+        #expect(ProtocolAdapter.Recipients(kind: kind, name: "x").nameInAnswer == name)
+    }
 }
