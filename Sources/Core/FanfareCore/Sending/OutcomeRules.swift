@@ -162,8 +162,13 @@ struct OutcomeRules: Sendable {
         }
     }
 
-    /// After an attempt in doubt, a refusal of an operation on a group may be that attempt's success.
+    /// A group that is not registered has no living member. After an attempt in doubt, a refusal of an operation on a
+    /// group may be that attempt's success.
     private func meaning(of verdict: Verdict, _ recipient: ClaimedRecipient, _ job: SendJob) -> Verdict {
+        if job.spec.kind == .group, case .failed(var failure) = verdict, failure.error == .unregistered {
+            (failure.error, failure.action) = (.emptyGroup, .none)
+            return .failed(failure)
+        }
         guard job.spec.operation.isGroupOperation, recipient.history.maybeDuplicate else { return verdict }
         return ProtocolAdapter.afterDoubt(verdict, job.spec)
     }

@@ -47,6 +47,17 @@ import Testing
         #expect(try #require(GroupProgress(decision.recipient.value)).isReached == false)
     }
 
+    /// Its members have all unregistered, or the last one left it: a group's key is no token to delete.
+    @Test func unregisteredGroupIsEmpty() {
+        guard case .result(let record) = settle(Self.dead).fate else {
+            Issue.record("no result")
+            return
+        }
+        #expect(record.status == .failed && record.failure?.error == .emptyGroup && record.action == .none)
+        #expect(record.failure?.rawError == Rules.dead.rawError && record.feedback.isEmpty)
+        #expect(Rules.short(settle(Self.mismatch)).hasPrefix("failed SENDER_ID_MISMATCH"))
+    }
+
     /// A lifetime of 0 allows one attempt, and it was made.
     @Test func aLifetimeOfZeroAllowsNoRound() {
         let spec = JobSpec.message(to: .group("key"), ttl: "0s")
