@@ -25,8 +25,16 @@ import Testing
         BadEntry(["condition": "('a' in topics"], "condition: expected &&, || or ) at byte 14"),
         BadEntry(["condition": "'a' in topics)"], "condition: expected && or || at byte 13"),
         BadEntry(["condition": "()"], "condition: expected ( or a topic in single quotes at byte 1"),
-        BadEntry(["condition": "!('a' in topics)"], "condition: ! at byte 0 is not supported by FCM any more"),
-        BadEntry(["condition": "'a' in topics\n"], "condition: expected && or || at byte 13"),
+        BadEntry(
+            ["condition": "!('a' in topics)"],
+            "condition: ! at byte 0: FCM no longer documents negation; subscribe the others to a topic of their own"
+        ),
+        BadEntry(["condition": "\n \r\n"], "condition: empty"),
+        BadEntry(
+            ["condition": "'a\nb' in topics"],
+            "condition: topic at byte 1: byte 1 is not one of A-Z a-z 0-9 - _ . ~ %"
+        ),
+        BadEntry(["condition": "'a' in topics\u{A0}|| 'b' in topics"], "condition: expected && or || at byte 13"),
         BadEntry(
             ["condition": String(repeating: "(", count: 17)],
             "condition: nested deeper than 16 levels"
@@ -52,6 +60,18 @@ import Testing
     func conditionIsPassedOnUnchanged(_ condition: String) {
         #expect(EntryBuilder.job(["condition": condition])?.target == .condition(condition))
         #expect(EntryBuilder.job(["condition": condition], over: .legacy)?.target == .condition(condition))
+    }
+
+    /// As YAML and templates fold a long text.
+    @Test(arguments: [
+        ("'a' in topics\n", "'a' in topics "),
+        ("\n'a' in topics\n  || 'b' in topics", " 'a' in topics   || 'b' in topics"),
+        ("'a'\r\nin\rtopics", "'a'  in topics"),
+        ("(\n'a' in topics\n)\n&&\n'b' in topics", "( 'a' in topics ) && 'b' in topics"),
+    ])
+    func lineBreaksBetweenTermsBecomeBlanks(_ given: String, _ sent: String) {
+        #expect(EntryBuilder.job(["condition": given])?.target == .condition(sent))
+        #expect(EntryBuilder.job(["condition": given], over: .xmpp)?.target == .condition(sent))
     }
 
     @Test func v1AllowsFiveTopicsAndLegacyThree() {

@@ -21,7 +21,8 @@ struct ConditionLimits: Equatable, Sendable {
 /// term      = "(" condition ")" / "'" name "'" "in" "topics"
 /// ```
 ///
-/// FCM evaluates from left to right without precedence. A condition is sent as it was written.
+/// FCM evaluates from left to right without precedence. A condition is sent as it was written, but for line breaks, which
+/// are white space and become blanks.
 struct ConditionParser {
     private static let path = EntryField.condition.rawValue
 
@@ -39,11 +40,11 @@ struct ConditionParser {
         self.limits = limits
     }
 
-    /// - Returns: the condition, as it was written.
+    /// - Returns: the condition as FCM reads it.
     static func check(_ bytes: [UInt8], limits: ConditionLimits) throws(EntryFault) -> String {
         var parser = ConditionParser(bytes, limits: limits)
         try parser.parse()
-        return String(decoding: bytes, as: UTF8.self)
+        return String(decoding: bytes.map { Self.isLineBreak($0) ? 0x20 : $0 }, as: UTF8.self)
     }
 
     mutating func parse() throws(EntryFault) {
@@ -79,7 +80,9 @@ struct ConditionParser {
             return
         }
         if next < bytes.count, bytes[next] == UInt8(ascii: "!") {
-            throw fault("! at byte \(next) is not supported by FCM any more")
+            throw fault(
+                "! at byte \(next): FCM no longer documents negation; subscribe the others to a topic of their own"
+            )
         }
         guard consume("'") else { throw expected("( or a topic in single quotes") }
         let name = try readName()
@@ -130,8 +133,12 @@ struct ConditionParser {
     }
 
     private mutating func skipSpace() {
-        while next < bytes.count, bytes[next] == 0x20 || bytes[next] == 0x09 { next += 1 }
+        while next < bytes.count, bytes[next] == 0x20 || bytes[next] == 0x09 || Self.isLineBreak(bytes[next]) {
+            next += 1
+        }
     }
+
+    private static func isLineBreak(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
     private func expected(_ what: String) -> EntryFault {
         fault("expected \(what) at byte \(next)")
