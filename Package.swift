@@ -305,8 +305,8 @@ let package = Package(
             name: "fanfare",
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop",
-                "HTTPLanes", "CurlTransport", "NGHTTP2Transport", "RedisTransport", "OpenSSLKit", "FanfareClient",
-                "FanfareRedis",
+                "HTTPLanes", "CurlTransport", "NGHTTP2Transport", "XMPPTransport", "RedisTransport", "OpenSSLKit",
+                "FanfareClient", "FanfareRedis",
                 "FanfareConfiguration", "FanfareCore",
                 "FanfareWorker",
                 "FanfareSandbox", "FanfareAdmin",

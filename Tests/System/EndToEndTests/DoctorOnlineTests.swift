@@ -95,6 +95,8 @@ import Testing
             let name = transport == "xmpp" ? "XMPP of demo" : "FCM of demo"
             let found = try await doctor(file).findings(name)
             #expect(found.map(\.verdict) == ["ok"] && found[0].text.contains("verified TLS"), "\(found)")
+            #expect(found.first?.text.contains("the server key") == true, "\(found)")
+            #expect(try await rig.deliveries("fanfare-doctor").isEmpty, "the trial message is not delivered")
             let wrong = try rig.configuration(
                 transport: transport,
                 endpoint: "https://localhost:1",
@@ -102,6 +104,25 @@ import Testing
             )
             let lost = try await doctor(wrong).findings(name)
             #expect(lost.map(\.verdict) == ["fail"] && lost[0].remedy?.contains("firewall") == true, "\(lost)")
+        }
+    }
+
+    @Test(arguments: ["legacy", "xmpp"])
+    func doctorReportsAServerKeyThatFCMRefuses(transport: String) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let key = rig.state.appendingPathComponent("server-key-demo")
+            let wrong = String(try String(contentsOf: key, encoding: .utf8).reversed())
+            let settings = transport == "xmpp" ? try rig.xmppSettings : ""
+            let file = try rig.configuration(transport: transport, project: settings)
+            try wrong.write(to: key, atomically: true, encoding: .utf8)
+            let report = try await doctor(file)
+            let found = report.findings(transport == "xmpp" ? "XMPP of demo" : "FCM of demo")
+            #expect(!report.ok && found.map(\.verdict) == ["fail"], "\(report)")
+            #expect(found.first?.text.contains("nothing can be sent") == true, "\(found)")
+            #expect(found.first?.remedy?.contains("server_key_file") == true, "\(found)")
+            let secret = wrong.trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(report.checks.allSatisfy { !"\($0)".contains(secret) }, "no finding shows the key")
         }
     }
 
@@ -113,6 +134,10 @@ import Testing
             let peer = try HTTPPeer(
                 certificate: rig.state.appendingPathComponent("tls-cert.pem").path,
                 key: rig.state.appendingPathComponent("tls-key.pem").path,
+                // The legacy protocol's answer to a message.
+                rules: #"[{"action":"answer","status":200,"path":"/fcm/","#
+                    + #""headers":{"content-type":"application/json"},"body":"{\"multicast_id\":1,"#
+                    + #"\"success\":1,\"failure\":0,\"results\":[{\"message_id\":\"0:1\"}]}"}]"#,
                 protocols: protocols
             )
             func findings(_ engine: String) async throws -> [Report.Check] {

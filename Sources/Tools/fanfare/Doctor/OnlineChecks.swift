@@ -5,6 +5,7 @@ internal import FanfareConfiguration
 internal import FanfareModel
 internal import FoundationEssentials
 internal import HTTPLanes
+internal import XMPPTransport
 
 extension Check {
     /// The route to FCM and the rights of the credentials, tested with a worker's own rules.
@@ -32,7 +33,7 @@ struct OnlineProbe {
     mutating func run() {
         switch project.transport {
         case .v1: testToken()
-        case .legacy: testRoute()
+        case .legacy: testServerKey()
         case .xmpp: testXMPP()
         }
     }
@@ -106,7 +107,52 @@ struct OnlineProbe {
         if !probe.isHTTP2 { project.httpEngine.reportHTTP1(in: &report) }
     }
 
-    // MARK: The route alone
+    // MARK: The older transports
+
+    /// The legacy or XMPP key; nil if its file cannot be read, which another check reports.
+    private var serverKey: String? {
+        (try? configuration.with(only: project).loadSecrets())?.serverKeys[project.id]
+    }
+
+    /// Has FCM try a message, which shows whether the server key may send. `dry_run` delivers nothing.
+    private mutating func testServerKey() {
+        guard let key = serverKey else { return testRoute() }
+        report.check = "FCM of \(project.id)"
+        let probe: EndpointProbe.Report
+        do {
+            probe = try EndpointProbe.run(
+                url: project.endpoint + "/fcm/send",
+                headers: ["Authorization: key=\(key)", "Content-Type: application/json; charset=utf-8"],
+                body: Array(#"{"to":"fanfare-doctor","dry_run":true}"#.utf8),
+                configuration: origin
+            )
+        } catch {
+            return report.fail("\(project.endpoint) cannot be reached: \(error.reason)", Self.remedy(error))
+        }
+        let route = "\(project.endpoint) answers over verified TLS"
+        let status = probe.answer.status
+        let verdict = LegacyResponse.verdicts(
+            .answered(probe.answer),
+            recipients: ["fanfare-doctor"],
+            kind: .token,
+            nowMs: 0,
+            atMostOnce: false
+        ).first
+        switch verdict {
+        case .blockProject(let failure), .refreshCredential(let failure):
+            report.fail("HTTP \(status), nothing can be sent: \(failure.rawError)", Self.keyRemedy)
+        case .retry(let retry):
+            let text = "\(route), HTTP \(status) for a test message: \(retry.failure.error.rawValue)"
+            report.warn(text, "check that the endpoint speaks FCM's legacy protocol, then try again later")
+        case .sent, .sentPartly, .managed, .failed, .unknown, nil:
+            report.ok("\(route), and the server key may send (HTTP \(status) for a test message)")
+        }
+        if !probe.isHTTP2 { project.httpEngine.reportHTTP1(in: &report) }
+    }
+
+    private static let keyRemedy =
+        "check that server_key_file holds the server key of this project's sender id, that it is no key of an app, that "
+        + "it was not deleted, and that it allows this machine's address; better, use a key without a list of addresses"
 
     private mutating func testRoute() {
         report.check = "FCM of \(project.id)"
@@ -119,18 +165,35 @@ struct OnlineProbe {
         }
     }
 
-    /// Connects directly, as workers do: the probe never uses the configured proxy for XMPP.
+    /// Connects directly, as workers do: the probe never uses the configured proxy for XMPP. Then it logs in.
     private mutating func testXMPP() {
         report.check = "XMPP of \(project.id)"
         let (host, port) = (project.xmppHost, project.xmppPort)
         do {
             try EndpointProbe.connect(host: host, port: port, configuration: origin)
-            report.ok("\(host):\(port) answers over verified TLS")
         } catch {
             let route = "check the address, name service and firewall: XMPP uses no proxy and needs outbound \(port)"
-            report.fail("\(host):\(port) cannot be reached: \(error.reason)", Self.remedy(error, route))
+            return report.fail("\(host):\(port) cannot be reached: \(error.reason)", Self.remedy(error, route))
+        }
+        let answer = "\(host):\(port) answers over verified TLS"
+        guard let key = serverKey, let sender = project.senderID else { return report.ok(answer) }
+        let login = XMPPConfiguration(
+            host: host,
+            port: port,
+            caFile: configuration.caFile?.path,
+            senderID: sender,
+            serverKey: key
+        )
+        switch Result(catching: { try XMPPLoginProbe.run(login) }) {
+        case .success(.accepted): report.ok("\(answer) and accepts the sender id and the server key")
+        case .success(.refused(let reason)):
+            report.fail("\(answer) and refuses the login, nothing can be sent: \(reason)", Self.keyRemedy)
+        case .success(.failed(let reason)): report.warn("\(answer), but no login was possible: \(reason)", Self.later)
+        case .failure(let error): report.warn("\(answer); the login was not tried: \(error)", Self.later)
         }
     }
+
+    private static let later = "check that the peer is FCM's XMPP server, then try again later"
 
     private static func remedy(
         _ failure: EndpointProbe.Failure,
