@@ -135,7 +135,7 @@ extension SendMachine {
         guard credentialAlerts.admits(now: now.monotonicNs) else { return }
         log(
             .error,
-            "FCM cannot reach Apple or a web push service: renew the APNs key or the VAPID key in the Firebase project.",
+            "FCM cannot reach Apple or a web push service: check the project's APNs credentials and its VAPID key.",
             [("error", failure.rawError)]
         )
     }
