@@ -13,8 +13,9 @@ public struct RedisTimeouts: Equatable, Sendable {
     /// Reconnects are spread over all of the time between the smallest pause and one that doubles up to the largest.
     public var minBackoffMs: Int64 = 50
     public var maxBackoffMs: Int64 = 5_000
-    /// Pause after a failure that needs an operator, such as a wrong password.
-    public var failedRetryMs: Int64 = 30_000
+    /// Pause after a failure that needs an operator, such as a wrong password. It may also be over by itself: a password
+    /// or a certificate that is being replaced.
+    public var failedRetryMs: Int64 = 5_000
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged.
     public var userTimeoutMs: Int32 = 10_000
 
@@ -41,7 +42,7 @@ public enum RedisState: Equatable, Sendable {
     case ready
     /// Tried again by itself, soon. Exits: ready, failed, closed.
     case unavailable(RedisError)
-    /// Wrong credentials, missing rights, a certificate that does not fit: tried again slowly. Exits as above.
+    /// Wrong credentials, missing rights, a certificate that does not fit: tried again at the longest pause. Exits as above.
     case failed(RedisError)
     /// Final.
     case closed

@@ -130,7 +130,7 @@ import Testing
         let second = RedisError(reply: "NOAUTH Authentication required.")
         let actions = machine.greeted(failure: second, nowMs: 0, random: 0)
         #expect(machine.state == (isFailure ? .failed(error) : .unavailable(error)))
-        #expect(pause(actions) == (isFailure ? 30_000 : 50))
+        #expect(pause(actions) == (isFailure ? 5_000 : 50))
         // A server that hangs up after the first refusal is understood the same.
         _ = hangingUp.lost(Self.broken, nowMs: 0, random: 0)
         #expect(hangingUp.state == machine.state)
