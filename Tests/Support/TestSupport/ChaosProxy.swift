@@ -17,6 +17,8 @@ public final class ChaosProxy: Sendable {
         /// Increases with each request to reset the open connections.
         var resets = 0
         var isStopped = false
+        /// Called before the bytes of each read from a client are forwarded.
+        var onRead: @Sendable () -> Void = {}
     }
 
     public let port: UInt16
@@ -63,6 +65,9 @@ public final class ChaosProxy: Sendable {
             $0.resets += 1
         }
     }
+
+    /// Calls `body` on the proxy's thread before each forwarding of bytes that a client wrote.
+    public func beforeForwarding(_ body: @escaping @Sendable () -> Void) { orders.withLock { $0.onRead = body } }
 
     /// Ends all faults. Resets connections that lost bytes.
     public func heal() {
@@ -112,6 +117,7 @@ private final class ProxyLink {
         if count == 0 {
             lanes[index].isAtEnd = true
         } else if !orders.swallowed.contains(lanes[index].way) {
+            if lanes[index].way == .toServer { orders.onRead() }
             let due = EventLoop.readClock() + UInt64(max(0, orders.latencyMs)) * 1_000_000
             var kept = count
             if lanes[index].way == .toClient, let most = orders.mostToClient {

@@ -56,8 +56,10 @@ import Testing
         defer { server.stop() }
         let heard = Locked<[String]>([])
         let library = String(decoding: FunctionLibrary.source, as: UTF8.self)
-        try onRedis(server, library: other.map { library.replacing("('records'", with: $0) }) { redis, finish in
-            redis.onFunctionsMissing = { heard.withLock { $0.append("missing") } }
+        let changed = other.map { library.replacing("('records'", with: $0) }
+        try onRedis(server, library: changed, onFunctionMissing: { heard.withLock { $0.append("missing") } }) {
+            redis,
+            finish in
             for number in 0..<3 {
                 redis.append(call("j\(number)"), as: .record) { result in
                     guard case .failure(let error) = result else { return }
@@ -67,6 +69,23 @@ import Testing
             }
         }
         #expect(heard.withLock { $0 } == ["missing"] + Array(repeating: "function_not_found", count: 3))
+    }
+
+    /// Whatever is called, and whether or not its answer matters.
+    @Test func everyCallReportsAMissingFunction() throws {
+        let server = try RedisServer()
+        defer { server.stop() }
+        let reports = Locked(0)
+        let calls = [
+            FunctionLibrary.register(keys, worker: "w"), FunctionLibrary.renew(keys, worker: "w"),
+            FunctionLibrary.reconcile(keys, worker: "w", isSameServer: true, known: []),
+            FunctionLibrary.spec(keys, job: "j"), FunctionLibrary.check(keys),
+        ]
+        try onRedis(server, library: nil, onFunctionMissing: { reports.withLock { $0 += 1 } }) { redis, finish in
+            for call in calls { redis.send(call) { _ in } }
+            redis.send(RedisCommand("PING")) { _ in finish() }
+        }
+        #expect(reports.withLock { $0 } == calls.count)
     }
 
     /// Calls of another function, and large calls, are sent by themselves; the order stays.
@@ -118,6 +137,7 @@ import Testing
     private func onRedis(
         _ server: RedisServer,
         library: String? = String(decoding: FunctionLibrary.source, as: UTF8.self),
+        onFunctionMissing: @escaping @Sendable () -> Void = {},
         _ body: @escaping @Sendable (ProjectConnection, _ finish: @escaping () -> Void) -> Void
     ) throws {
         let keys = keys
@@ -139,6 +159,7 @@ import Testing
                 connection.onStateChange = { _ in }
                 loop.stop()
             }
+            connection.onFunctionMissing = onFunctionMissing
             connection.onStateChange = { state in
                 guard state == .ready else { return }
                 guard let library else { return body(redis, finish) }

@@ -114,7 +114,7 @@ private final class Manager {
         #expect(try manager.next(with: "STATUS").hasPrefix("EXTEND_TIMEOUT_USEC="))
         now.withLock {
             $0.isConnected = true
-            $0.projects = [WorkerStatus.Project(id: "demo", canSend: true, state: "ready")]
+            $0.projects = [WorkerStatus.Project(id: "demo", canSend: true, holdsLease: true, state: "ready")]
         }
         #expect(try manager.next(with: "READY=1") == "READY=1\nSTATUS=demo ready")
         for _ in 0..<3 { #expect(try manager.next(with: "WATCHDOG") == "WATCHDOG=1") }
@@ -132,11 +132,13 @@ private final class Manager {
         var snapshot = WorkerStatus.Snapshot()
         #expect(!snapshot.isReady && Monitor.sentence(snapshot) == "Redis: starting")
         snapshot.isConnected = true
-        snapshot.projects = [.init(id: "a", canSend: false, state: "credentials: invalid_grant")]
+        snapshot.projects = [.init(id: "a", canSend: false, holdsLease: true, state: "credentials: invalid_grant")]
         #expect(!snapshot.isReady && Monitor.sentence(snapshot) == "a credentials: invalid_grant")
-        snapshot.projects.append(.init(id: "b", canSend: true, state: "ready"))
+        snapshot.projects.append(.init(id: "b", canSend: true, holdsLease: false, state: "no lease"))
+        #expect(!snapshot.isReady, "the project with a lease cannot send, and the other one has no lease")
+        snapshot.projects.append(.init(id: "c", canSend: true, holdsLease: true, state: "ready"))
         #expect(snapshot.isReady)
-        snapshot.projects += (0..<9).map { .init(id: "p\($0)", canSend: false, state: "-") }
+        snapshot.projects += (0..<8).map { .init(id: "p\($0)", canSend: false, holdsLease: true, state: "-") }
         #expect(Monitor.sentence(snapshot).hasSuffix(", and 3 more"))
         snapshot.isDraining = true
         #expect(!snapshot.isReady && Monitor.sentence(snapshot) == "draining")

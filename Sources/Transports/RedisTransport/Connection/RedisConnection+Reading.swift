@@ -80,6 +80,7 @@ extension RedisConnection {
         if case .error(let line) = value { failure = RedisError(reply: line) }
         switch entry.waiter {
         case .caller(let completion):
+            if failure?.code == .functionNotFound { onFunctionMissing() }
             completion(failure.map { .failure($0) } ?? .success(value))
             if let failure { handleFailure(failure) }
             if machine.isLeaving, pending.isEmpty { perform(machine.answered(nowMs: nowMs, random: random())) }

@@ -17,6 +17,8 @@ public final class RedisConnection {
 
     /// Called on the loop at every change of ``state``.
     public var onStateChange: (RedisState) -> Void = { _ in }
+    /// Called on the loop when Redis answers that it lacks a function, before the caller gets that error.
+    public var onFunctionMissing: () -> Void = {}
     public var state: RedisState { machine.state }
 
     enum Waiter {

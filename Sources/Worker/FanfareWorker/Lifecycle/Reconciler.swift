@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import FanfareCore
+internal import FanfareModel
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -16,6 +17,7 @@ final class Reconciler {
     private let writer: FlushWriter
     private var failoverPause = FailoverPause()
     private var lastNs: UInt64 = 0
+    private var failures = LogThrottle(seconds: 10)
 
     /// Called when sends and claims may begin.
     var onReady: () -> Void = {}
@@ -75,13 +77,16 @@ final class Reconciler {
             guard let self, project.redis.state == .ready else { return }
             switch result {
             case .success(let value):
+                failures.reset()
                 sends.handle(.forgotten(ReconcileReply(value)?.lost ?? []))
                 beginAfterPause()
             case .failure(let error):
-                project.logger.warning(
-                    "Redis cannot say yet which batches this worker holds.",
-                    metadata: ["error": "\(error)"]
-                )
+                if failures.admits(now: project.loop.now) {
+                    project.logger.warning(
+                        "Redis cannot say yet which batches this worker holds.",
+                        metadata: ["error": "\(error)"]
+                    )
+                }
                 project.loop.schedule(afterMilliseconds: Self.retryMs) { [weak self] in
                     guard let self, project.redis.state == .ready, !project.isReady else { return }
                     reconcile(isSameServer: isSameServer)

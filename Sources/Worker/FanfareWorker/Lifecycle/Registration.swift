@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareModel
 internal import Logging
 internal import RedisTransport
 internal import StreamWire
@@ -7,6 +8,7 @@ internal import StreamWire
 final class Registration {
     private let project: ProjectContext
     private var isRegistering = false
+    private var failures = LogThrottle(seconds: 10)
     /// Whether the job stream has its consumer group.
     private(set) var hasGroup = false
     /// Whether this worker's name was registered, and not declared dead since.
@@ -52,10 +54,13 @@ final class Registration {
             switch result {
             case .success(let value):
                 isRegistered = true
+                failures.reset()
                 project.leases.hold(project.project.id, until: sentAt + project.configuration.leaseSpanNs)
                 onRegistered(RegisterReply(value)?.newsCursor ?? "0")
             case .failure(let error):
-                project.logger.error("The worker cannot register.", metadata: ["error": "\(error)"])
+                if failures.admits(now: project.loop.now) {
+                    project.logger.error("The worker cannot register.", metadata: ["error": "\(error)"])
+                }
                 project.loop.schedule(afterMilliseconds: Self.retryMs) { [weak self] in
                     guard let self, project.redis.state == .ready, !project.leaseHolds else { return }
                     register()

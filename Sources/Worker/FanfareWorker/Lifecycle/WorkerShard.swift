@@ -92,6 +92,9 @@ final class WorkerShard {
             runners.first { $0.id == project }?.reclaimer.observe(counters)
         case .fenced(let project, let name):
             runners.first { $0.id == project }?.fenced(name: name)
+        case .functionsMissing(let project):
+            let link = links.first { link in project.isEmpty || link.runners.contains { $0.id == project } }
+            link?.reloadFunctions()
         }
     }
 

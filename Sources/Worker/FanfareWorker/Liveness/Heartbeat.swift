@@ -10,6 +10,8 @@ final class Heartbeat: Sendable {
         case counters(project: String, counters: [(worker: String, counter: String)])
         /// This process was declared dead in a project.
         case fenced(project: String, name: String)
+        /// Redis lacks the functions: no lease can be renewed. `project` is empty where one server has all projects.
+        case functionsMissing(project: String)
     }
 
     /// Stops the thread's loop.
@@ -60,6 +62,7 @@ private final class HeartbeatDriver {
         // Bounded by the renewal interval: after a pause longer than the lease a live worker would be declared dead.
         var timeouts = RedisTimeouts()
         timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
+        timeouts.failedRetryMs = min(timeouts.failedRetryMs, configuration.renewMs)
         timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
         self.timeouts = timeouts
         self.configuration = configuration
@@ -88,6 +91,7 @@ private final class HeartbeatDriver {
             tls: configuration.tls,
             timeouts: timeouts
         )
+        connection.onFunctionMissing = { [reports] in reports.send(.functionsMissing(project: name)) }
         connections[name] = connection
         connection.connect()
     }

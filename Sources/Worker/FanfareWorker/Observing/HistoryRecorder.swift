@@ -12,7 +12,6 @@ final class HistoryRecorder {
     private var plan: HistoryPlan
     /// After the end of a slot of ten seconds, so that the workers of a fleet do not write at once.
     private let delayMs = Int64.random(in: 100...1_500)
-    private var missingReports = LogThrottle(seconds: 3_600)
 
     private static let slotMs: Int64 = 10_000
     private static let timeoutMs: Int64 = 5_000
@@ -54,10 +53,6 @@ final class HistoryRecorder {
         case .failure(let error):
             plan.answered(isConfirmed: false)
             project.logger.debug("The history was not written.", metadata: ["error": "\(error)"])
-            // An older worker may have loaded its library. Without the right to load functions this would repeat for ever.
-            if error.code == .functionNotFound, missingReports.admits(now: project.loop.now) {
-                project.redis.onFunctionsMissing()
-            }
         }
     }
 }

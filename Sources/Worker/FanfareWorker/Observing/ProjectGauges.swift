@@ -82,7 +82,12 @@ final class ProjectGauges {
             case .ready: reason = gate.reason(for: .sending, now: project.loop.now)
             }
         }
-        return WorkerStatus.Project(id: project.project.id, canSend: canSend, state: reason?.description ?? "ready")
+        return WorkerStatus.Project(
+            id: project.project.id,
+            canSend: canSend,
+            holdsLease: project.leaseHolds && !project.isDraining,
+            state: reason?.description ?? "ready"
+        )
     }
 
     private func readFleet() {

@@ -8,6 +8,8 @@ public final class WorkerStatus: Sendable {
         public var id: String
         /// The credentials of the project work.
         public var canSend: Bool
+        /// The worker holds a lease in the project and does not drain it: without a lease no send begins.
+        public var holdsLease: Bool
         /// Why the project does not send; `ready` if sends may begin.
         public var state: String
     }
@@ -20,8 +22,11 @@ public final class WorkerStatus: Sendable {
         public var isDraining = false
         public var projects: [Project] = []
 
-        /// The worker can send: Redis is connected and the credentials of at least one project work.
-        public var isReady: Bool { isConnected && !isDraining && projects.contains(where: \.canSend) }
+        /// The worker can send: Redis is connected, and in at least one project the worker holds a lease and its
+        /// credentials work. So a worker without projects is not ready.
+        public var isReady: Bool {
+            isConnected && !isDraining && projects.contains { $0.canSend && $0.holdsLease }
+        }
     }
 
     private let snapshot = Mutex(Snapshot())

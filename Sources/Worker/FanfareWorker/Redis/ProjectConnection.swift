@@ -23,8 +23,6 @@ final class ProjectConnection {
     private var function = FunctionLibrary.Coalesced.intake
     private var bytes = 0
 
-    /// Called when Redis lacks a function, or has the library of an older worker.
-    var onFunctionsMissing: () -> Void = {}
     /// Called when Redis refuses a write of the project.
     var onRefused: (RedisError) -> Void = { _ in }
 
@@ -94,9 +92,7 @@ final class ProjectConnection {
     /// - Parameter completion: called in the order of the calls; a failure after the write may mean that it was applied.
     func write(_ command: RedisCommand, _ completion: @escaping Completion) {
         let completion: Completion = { [weak self] result in
-            if case .failure(let error) = result {
-                if error.code == .functionNotFound { self?.onFunctionsMissing() } else { self?.onRefused(error) }
-            }
+            if case .failure(let error) = result, error.code != .functionNotFound { self?.onRefused(error) }
             completion(result)
         }
         guard replicas > 0 else { return send(command, completion) }

@@ -34,8 +34,13 @@ final class ServerLink {
     private var wasConnected = false
     /// Whether the functions are being loaded or the server is being checked. It ends with the connection.
     private var isPreparing = false
-    /// Every command reports missing functions; they are loaded again once in this time.
+    /// Every call of a function reports that it is missing; the library is loaded again once in this time.
     private var reloads = LogThrottle(seconds: 2)
+    /// The same where this user may not load functions and Redis has an older library, which lacks some of them.
+    private var futileReloads = LogThrottle(seconds: 3_600)
+    private var isReloadFutile = false
+    /// The functions were lost, and not the connection.
+    private var lacksFunctions = false
     private var outageReports = LogThrottle(seconds: 10)
     /// Changes of the connection's state so far.
     private var changes = 0
@@ -106,7 +111,6 @@ final class ServerLink {
         runners.append(runner)
         runners.first?.context.isFirst = true
         reader.add(runner)
-        runner.context.redis.onFunctionsMissing = { [weak self] in self?.reloadFunctions() }
         runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
         guard isStarted else { return runner }
         runner.start()
@@ -146,6 +150,7 @@ final class ServerLink {
         isStarted = true
         for runner in runners { runner.start() }
         redis.onStateChange = { [weak self] state in self?.changed(state) }
+        redis.onFunctionMissing = { [weak self] in self?.reloadFunctions() }
         redis.connect()
         reader.start()
         if configuration.usesSentinels {
@@ -188,6 +193,7 @@ final class ServerLink {
         changes += 1
         for runner in runners { runner.disconnected() }
         isPreparing = false
+        lacksFunctions = false
         if state != .ready { isLoaded = false }
         switch state {
         case .ready: prepare()
@@ -211,8 +217,10 @@ final class ServerLink {
         return metadata
     }
 
-    private func reloadFunctions() {
-        guard !isPreparing, reloads.admits(now: loop.now) else { return }
+    /// A call found that Redis lacks a function: `FUNCTION FLUSH`, an empty replica, or the library of an older worker.
+    func reloadFunctions() {
+        guard !isPreparing, redis.state == .ready else { return }
+        guard isReloadFutile ? futileReloads.admits(now: loop.now) : reloads.admits(now: loop.now) else { return }
         logger.error("Redis lacks functions of this worker's version; they are loaded again.")
         prepare()
     }
@@ -228,11 +236,14 @@ final class ServerLink {
     /// Loads the functions. A user without that right relies on a deploy user who has loaded them.
     private func loadFunctions() {
         send(FunctionLibrary.load()) { link, result in
-            if case .success = result { link.checkServer() } else { link.checkFunctions() }
+            if case .failure(let error) = result { return link.checkFunctions(mayLoad: error.isTransient) }
+            link.isReloadFutile = false
+            link.checkServer()
         }
     }
 
-    private func checkFunctions() {
+    /// - Parameter mayLoad: whether loading them may succeed later.
+    private func checkFunctions(mayLoad: Bool) {
         guard let keys = runners.first?.context.keys else {
             // The next project that is opened begins again.
             isPreparing = false
@@ -240,8 +251,14 @@ final class ServerLink {
         }
         // By a call that every worker may make: FUNCTION LIST is not among a worker's commands.
         send(FunctionLibrary.spec(keys, job: "-")) { link, result in
-            if case .success = result { return link.checkServer() }
+            if case .success = result {
+                link.isReloadFutile = !mayLoad
+                return link.checkServer()
+            }
+            link.isReloadFutile = false
             if case .failure(let error) = result, !error.isTransient {
+                link.lacksFunctions = link.lacksFunctions || link.isLoaded
+                link.isLoaded = false
                 link.hindrance = "lacks Fanfare's functions"
                 link.logger.error(
                     "Redis lacks Fanfare's functions, and this user may not load them: run `fanfare functions load` once as a deploy user.",
@@ -278,7 +295,8 @@ final class ServerLink {
                 "Redis was restarted or is another server; the results of the last seconds are handed in again."
             )
         }
-        if wasConnected, !isLoaded { onReconnected() }
+        if wasConnected, !isLoaded, !lacksFunctions { onReconnected() }
+        lacksFunctions = false
         wasConnected = true
         serverRunID = server.runID
         isLoaded = true
