@@ -107,6 +107,7 @@ let package = Package(
                 .embedInCode("Library/batches.lua"),
                 .embedInCode("Library/waiting.lua"),
                 .embedInCode("Library/claim.lua"),
+                .embedInCode("Library/quarantine.lua"),
                 .embedInCode("Library/record_parts.lua"),
                 .embedInCode("Library/record.lua"),
                 .embedInCode("Library/repair.lua"),

@@ -22,6 +22,7 @@ public enum FunctionLibrary {
         PackageResources.copy_lua,  // the private copy of an audience
         PackageResources.batches_lua,  // claims of first passes and of orphans
         PackageResources.waiting_lua,  // claims of due recipients
+        PackageResources.quarantine_lua,  // the worker and the mode of quarantined batches
         PackageResources.claim_lua,  // claim: work, permits and news
         PackageResources.record_parts_lua,  // results, feedback and retries of a flush
         PackageResources.record_lua,  // record: one flush

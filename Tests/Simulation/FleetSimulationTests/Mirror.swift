@@ -140,7 +140,9 @@ struct Mirror {
         for job in state.ending {
             _ = try await client.send(RedisCommand("ZADD", keys.base + "ending", "XX", "0", "j\(job)"))
         }
-        let call = ClaimCall(
+        let grants: [ClaimCall.Quarantine?] = [nil] + ClaimCall.Quarantine.allCases
+        let grant = dice.pick(grants)
+        var call = ClaimCall(
             worker: "w\(worker)",
             most: most,
             wanted: wanted,
@@ -149,6 +151,7 @@ struct Mirror {
             retries: 1_000,
             quotaPerMinute: 600_000
         )
+        call.quarantine = grant
         guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
             throw TestFailure("the claim was fenced or could not be parsed")
         }
@@ -164,10 +167,12 @@ struct Mirror {
             returned: 0,
             single: 0,
             fanout: 0,
-            cursor: NewsID()
+            cursor: NewsID(),
+            quarantine: grant
         )
         let claimed = state.claim(request, nowMs, referee: referee)
         let answer = try #require(claimed)
+        #expect(reply.suspect == answer.suspect)
         try pair(reply.claims, answer.claims, worker)
         let active = try await client.send(RedisCommand("HKEYS", keys.base + "active")).array ?? []
         #expect(active.compactMap(\.string).sorted() == state.slot.active.map { "j\($0.turn.job)" }.sorted())

@@ -84,6 +84,133 @@ import Testing
         }
     }
 
+    // MARK: Beside other projects
+
+    /// A claim of a worker that says what its process allows.
+    private func claim(_ bench: LibraryBench, _ worker: String, _ grant: ClaimCall.Quarantine) async throws
+        -> ClaimReply
+    {
+        var call = ClaimCall(
+            worker: worker,
+            most: 10,
+            wanted: 10_000,
+            wantedSingle: 10_000,
+            window: 128,
+            retries: 1_000,
+            quotaPerMinute: 600_000
+        )
+        call.quarantine = grant
+        return try await bench.claim(call)
+    }
+
+    /// Three workers died while they held the job `pill`.
+    private func makeSuspect(_ bench: LibraryBench) async throws {
+        try await bench.intake("pill", tokens(2))
+        for crash in 1...3 {
+            try await bench.register("c\(crash)")
+            #expect(try await claim(bench, "c\(crash)", .none).claims.map(\.job) == ["pill"])
+            try await bench.declareDead("c\(crash)")
+        }
+    }
+
+    @Test func workerClaimsAsAlwaysUntilItsProcessAllowsTheQuarantine() async throws {
+        try await withBench { bench in
+            try await makeSuspect(bench)
+            try await bench.intake("good", tokens(1))
+            let first = try await claim(bench, "w1", .none)
+            #expect(first.claims.map(\.job) == ["good"] && first.suspect == .shared)
+            #expect(
+                try await claim(bench, "w2", .none).suspect == nil,
+                "one worker runs a project's quarantined batches"
+            )
+            try await bench.intake("more", tokens(1))
+            #expect(try await claim(bench, "w1", .busy).claims.isEmpty)
+            #expect(try await claim(bench, "w1", .shared).claims.isEmpty, "it holds another batch")
+            try await bench.finish(try #require(first.claims.first), "w1")
+            let suspect = try #require(try await claim(bench, "w1", .shared).claims.first)
+            #expect(suspect.job == "pill" && suspect.isQuarantined && suspect.crashes == 3)
+            #expect(try await claim(bench, "w1", .busy).claims.isEmpty)
+            try await bench.finish(suspect, "w1")
+            #expect(try await claim(bench, "w1", .none).claims.map(\.job) == ["more"])
+        }
+    }
+
+    /// Its process died of something else while the batch waited for its turn.
+    @Test func deathBeforeTheQuarantineCountsNothing() async throws {
+        try await withBench { bench in
+            try await makeSuspect(bench)
+            for death in 1...3 {
+                try await bench.register("d\(death)")
+                #expect(try await claim(bench, "d\(death)", .none).suspect == .shared)
+                try await bench.declareDead("d\(death)")
+            }
+            #expect(try await claim(bench, "w1", .none).suspect == .shared)
+            #expect(try await bench.job("pill")["state"] == "active")
+        }
+    }
+
+    /// A death beside other projects may be theirs; one in an exclusive quarantine is the batch's.
+    @Test func onlyADeathInAnExclusiveQuarantineParks() async throws {
+        try await withBench { bench in
+            try await makeSuspect(bench)
+            #expect(try await claim(bench, "w1", .shared).claims.map(\.job) == ["pill"])
+            try await bench.declareDead("w1")
+            #expect(try await bench.job("pill")["state"] == "active")
+            let reply = try await claim(bench, "w2", .none)
+            #expect(reply.suspect == .exclusive)
+            let suspect = try #require(try await claim(bench, "w2", .exclusive).claims.first)
+            #expect(suspect.crashes == 4)
+            try await bench.declareDead("w2")
+            let job = try await bench.job("pill")
+            #expect(job["state"] == "parked")
+            #expect(job["reason"] == "poison: batch 0 took its worker down 5 times in a row")
+        }
+    }
+
+    /// Alone, the batch did not kill its worker; beside others it may.
+    @Test func batchThatIsGivenBackFromAnExclusiveQuarantineIsSharedAgain() async throws {
+        try await withBench { bench in
+            try await makeSuspect(bench)
+            _ = try await claim(bench, "w1", .shared)
+            try await bench.declareDead("w1")
+            let alone = try #require(try await claim(bench, "w2", .exclusive).claims.first)
+            let given = FunctionLibrary.release(bench.keys, worker: "w2", batch: alone.name, epoch: alone.epoch)
+            #expect(try await bench.call(given).integer == 1)
+            #expect(try await claim(bench, "w2", .none).suspect == .shared)
+            #expect(try await claim(bench, "w2", .shared).claims.map(\.job) == ["pill"])
+            try await bench.declareDead("w2")
+            #expect(try await bench.job("pill")["state"] == "active")
+            try await bench.register("w3")
+            #expect(try await claim(bench, "w3", .none).suspect == .exclusive, "the next death is another one")
+            #expect(try await claim(bench, "w3", .exclusive).claims.first?.crashes == 5)
+        }
+    }
+
+    /// Redis came back with an older state while the batch was alone: its next worker runs it beside others.
+    @Test func batchThatWasAloneIsNotAloneWithItsNextWorker() async throws {
+        try await withBench { bench in
+            try await makeSuspect(bench)
+            let alone = try #require(try await claim(bench, "w1", .exclusive).claims.first)
+            let known = FunctionLibrary.KnownBatch(name: alone.name, call: 7, watermark: 1)
+            let compare = FunctionLibrary.reconcile(bench.keys, worker: "w1", isSameServer: false, known: [known])
+            #expect(ReconcileReply(try await bench.call(compare))?.lost == [alone.name])
+            #expect(try await claim(bench, "w1", .shared).claims.map(\.job) == ["pill"])
+            try await bench.declareDead("w1")
+            #expect(try await bench.job("pill")["state"] == "active")
+        }
+    }
+
+    /// Nothing holds the project back while an operator has paused it, or while it is held.
+    @Test func pausedProjectAsksForNoQuarantine() async throws {
+        try await withBench { bench in
+            try await makeSuspect(bench)
+            _ = try await bench.call(FunctionLibrary.pauseProject(bench.keys, reason: "why"))
+            #expect(try await claim(bench, "w1", .none).suspect == nil)
+            _ = try await bench.call(FunctionLibrary.resumeProject(bench.keys))
+            #expect(try await claim(bench, "w1", .none).suspect == .shared)
+        }
+    }
+
     @Test func batchWithAResultIsNotQuarantined() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(10))

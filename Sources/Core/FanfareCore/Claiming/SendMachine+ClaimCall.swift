@@ -45,6 +45,7 @@ extension SendMachine {
         call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.managed.unsent)
         call.newsCursor = plan.newsCursor
         call.refusedCursor = plan.refusedCursor
+        call.quarantine = quarantineOfClaim
         call.answers = answers.report(now: now.monotonicNs)
         askForPermits(&call, isBlocked: isBlocked, now)
         return call

@@ -12,8 +12,8 @@ public enum SendAction {
     case loadSpec(job: String)
     /// A second later, ``SendEvent/giveUpJob(_:)`` is due.
     case giveUpJobLater(String)
-    /// This project waits to run a batch while no other project of the process sends.
-    case enterQuarantine
+    /// This project waits to run a quarantined batch; see ``QuarantineGate``.
+    case enterQuarantine(QuarantineMode)
     case leaveQuarantine
     case checkRate(RateCheck)
     /// Asks Redis for this many operations on topics and groups.

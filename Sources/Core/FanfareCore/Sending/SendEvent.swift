@@ -16,8 +16,10 @@ public enum SendEvent {
     case specUnreadable(job: String)
     /// A second after ``specUnreadable(job:)``: the job's batches go back for a worker that can read it.
     case giveUpJob(String)
-    /// No other project of this process has anything in flight, and this one's quarantined batches may run.
-    case quarantineBegan
+    /// This project's quarantined batches may run, in this mode.
+    case quarantineBegan(QuarantineMode)
+    /// Redis is away: a project without a quarantined batch keeps no other from sending.
+    case redisLost
     /// A request's outcome.
     case completed(tag: Int, RequestOutcome)
     /// Redis answered a flush.

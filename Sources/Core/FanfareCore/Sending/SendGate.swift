@@ -13,7 +13,7 @@ public struct SendGate: Equatable, Sendable {
         case redisNotReady
         case paused(String)
         case pressure(String)
-        /// Another project of this process runs a quarantined batch.
+        /// Another project of this process runs a quarantined batch alone.
         case quarantine
         /// The last news of the project are so old that a pause or a cancel may be unknown here.
         case newsStale
@@ -48,9 +48,10 @@ public struct SendGate: Equatable, Sendable {
         /// Which access token or key sends carry now.
         public var credentialGeneration = 0
         public var isCredentialStuck = false
-        /// Whether no other project of this process waits for, or runs, a quarantined batch.
+        /// Whether no other project of this process waits for, or runs, a quarantined batch that nothing else may run
+        /// beside.
         public var isQuarantineOpen = true
-        /// Whether a project of this process, this one included, runs a quarantined batch.
+        /// Whether a project of this process, this one included, runs such a batch.
         public var isQuarantineHeld = false
 
         public init() {}

@@ -14,17 +14,7 @@ extension SendMachine {
     mutating func claimed(_ claim: Claim) {
         let isKnown = jobSlots[claim.job] != nil
         let job = jobSlot(claim.job)
-        if claim.isQuarantined {
-            log(
-                .warning,
-                "A batch that took its workers down three times is run alone.",
-                [("job", claim.job), ("batch", claim.batch)]
-            )
-            if quarantine == .none {
-                quarantine = .waiting
-                actions.append(.enterQuarantine)
-            }
-        }
+        if claim.isQuarantined { quarantinedClaimed(claim) }
         beginBatch(claim, job)
         if !isKnown { actions.append(.loadSpec(job: claim.job)) }
     }
@@ -51,17 +41,9 @@ extension SendMachine {
         if loaded.countsRepeats { jobs[job]?.repeats = CountMinSketch() }
     }
 
-    mutating func quarantineBegan() {
-        guard quarantine == .waiting else { return }
-        quarantine = .held
-        for slot in slots(where: { $0.isQuarantined && $0.state.isPreparing }) { prepare(slot) }
-    }
-
     /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.
-    private mutating func prepare(_ slot: Int) {
-        guard let job = jobs[batches[slot].job]?.job, !batches[slot].isQuarantined || quarantine == .held else {
-            return
-        }
+    mutating func prepare(_ slot: Int) {
+        guard let job = jobs[batches[slot].job]?.job, !batches[slot].isQuarantined || isQuarantineHeld else { return }
         batches[slot].prepare(job)
         actions.append(.batchBegan(slot: slot))
         if batches[slot].deliveries > 1 {
@@ -92,7 +74,6 @@ extension SendMachine {
     mutating func forget(_ id: String) {
         guard let job = jobSlots[id], jobs[job]?.job == nil else { return }
         for slot in slots(where: { $0.job == job }) { remove(slot) }
-        leaveQuarantineIfEmpty()
     }
 
     /// A newer version wrote the job: a second later its batches go back for a worker that can read it. Sooner, they might
@@ -138,8 +119,7 @@ extension SendMachine {
             // This worker sent nothing of it; Redis knows how far an earlier holder came.
             let watermark = batch.deliveries == 1 ? 0 : nil
             actions.append(.release(batch: batch.name, epoch: batch.source.epoch, watermark: watermark))
-            remove(slot)
-            return leaveQuarantineIfEmpty()
+            return remove(slot)
         }
         guard batches[slot].state == .stopping else { return }
         dequeue(slot)
@@ -176,10 +156,7 @@ extension SendMachine {
     mutating func lose(_ slot: Int, _ loss: BatchState.Loss) {
         let isPreparing = batches[slot].state.isPreparing
         batches[slot].state = batches[slot].state.after(.lose(loss))
-        guard !isPreparing else {
-            remove(slot)
-            return leaveQuarantineIfEmpty()
-        }
+        guard !isPreparing else { return remove(slot) }
         dequeue(slot)
         _ = batches[slot].unsent.removeAll()
         retire(slot)
@@ -228,17 +205,6 @@ extension SendMachine {
         actions.append(.meter(.letGo(outcome, afterNs: heldNs)))
         actions.append(.batchEnded(slot: slot, outcome))
         remove(slot)
-        leaveQuarantineIfEmpty()
-    }
-
-    private mutating func leaveQuarantineIfEmpty() {
-        if isEmpty { leaveQuarantine() }
-    }
-
-    private mutating func leaveQuarantine() {
-        guard quarantine != .none else { return }
-        quarantine = .none
-        actions.append(.leaveQuarantine)
     }
 
     // MARK: The queue

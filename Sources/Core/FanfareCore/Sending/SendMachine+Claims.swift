@@ -13,6 +13,7 @@ extension SendMachine {
         updateStops(reply)
         updateBlock(reply, askedNs: askedNs)
         for claim in reply.claims { claimed(claim) }
+        suspectWaits(reply.suspect)
         for news in reply.news { handle(news) }
     }
 
@@ -42,10 +43,9 @@ extension SendMachine {
         }
         gate.pauseReason = pause
         gate.pressure = pressure
-        // A quarantined batch that cannot send keeps every other project from sending, too.
-        if quarantine == .held, pause != nil || pressure != nil || reply.holdMs > Self.longHoldMs {
-            stopAll { _ in true }
-        }
+        // A quarantined batch that cannot send keeps other projects from running theirs, or from sending at all.
+        let mustGiveWay = pause != nil || pressure != nil || reply.holdMs > Self.longHoldMs
+        if isQuarantineHeld, mustGiveWay || now.monotonicNs >= quarantineEndsNs { stopAll { _ in true } }
     }
 
     private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64) {

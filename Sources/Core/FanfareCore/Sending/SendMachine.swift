@@ -105,6 +105,10 @@ public struct SendMachine {
     var isWakeArmed = false
     var isRequestingManagement = false
     var quarantine = Quarantine.none
+    /// Whether other projects wait for this one's quarantined batch.
+    var isQuarantineLimited = false
+    /// When the quarantined batch gives way to other projects, which wait for it; nanoseconds.
+    var quarantineEndsNs = UInt64.max
     var lastOverloadNs: UInt64?
     /// The access token that was last refused for a member of a group.
     var refusedForMember: Int?
@@ -115,7 +119,15 @@ public struct SendMachine {
     var unreadableJobs: [String: LogThrottle] = [:]
 
     /// Whether this project runs a quarantined batch, or waits to.
-    enum Quarantine { case none, waiting, held }
+    enum Quarantine: Equatable {
+        case none
+        /// It lets go of its batches, and asks for an exclusive quarantine when it holds none. May follow: waiting, none.
+        case emptying
+        /// It has asked the process' ``QuarantineGate`` for this mode. May follow: held, none.
+        case waiting(QuarantineMode)
+        /// It claims quarantined batches, one at a time, and runs them. May follow: none.
+        case held(QuarantineMode)
+    }
 
     /// - Parameters:
     ///   - seed: of the random numbers that spread retries.
@@ -180,7 +192,8 @@ public struct SendMachine {
         case .specMissing(let job): forget(job)
         case .specUnreadable(let job): unreadable(job)
         case .giveUpJob(let job): stop(job, epoch: .max, onlyPreparing: true)
-        case .quarantineBegan: quarantineBegan()
+        case .quarantineBegan(let mode): quarantineBegan(mode)
+        case .redisLost: leaveQuarantineUnlessRunning()
         case .completed(let tag, let outcome): completed(tag, outcome)
         case .flushed(let flush, let reply): flushed(flush, reply)
         case .replay(let flush): replay(flush)
@@ -199,6 +212,7 @@ public struct SendMachine {
             gate.isDraining = true
             stopAll { _ in true }
             flushAll()
+            leaveQuarantineUnlessRunning()
         }
     }
 
@@ -231,7 +245,8 @@ public struct SendMachine {
     /// Removes a batch, and its job with the last one.
     mutating func remove(_ slot: Int) {
         unqueue(slot)
-        let job = batches[slot].job
+        let (job, wasQuarantined) = (batches[slot].job, batches[slot].isQuarantined)
+        defer { if wasQuarantined { leaveQuarantineUnlessRunning() } }
         batches[slot] = .free
         rounds[slot] = nil
         freeSlots.append(slot)

@@ -19,8 +19,10 @@ public struct Claim: Equatable, Sendable {
     public var recipients: [ClaimedRecipient]
     /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
     public var ending: String?
-    /// Several workers in a row died while they held the batch: the worker runs it while it holds nothing else.
+    /// Several workers in a row died while they held the batch: the project runs it while it holds nothing else.
     public var isQuarantined = false
+    /// Of a quarantined batch: how many workers in a row died while they held it.
+    public var crashes = 0
     /// The one recipient that is sent to while the project is blocked.
     public var isProbe = false
     /// When the job's send window closes, Unix milliseconds: no send begins from then on. Nil without a window.
@@ -37,6 +39,7 @@ public struct Claim: Equatable, Sendable {
         abort = fields.text("abort") ?? ""
         ending = fields.text("ending")
         isQuarantined = fields.flag("quarantined")
+        crashes = Int(fields.number("crashes") ?? 0)
         isProbe = fields.flag("probe")
         closesMs = fields.number("closes")
         let (values, from) = (try NamedValues.required(fields["recipients"]), Int(fields.number("from") ?? 0))

@@ -36,6 +36,17 @@ public struct ClaimCall: Equatable, Sendable {
     public var multicast: Int?
     /// Whether that multicast is of a job of one batch, which does not wait for the debt of fan-outs.
     public var isMulticastSmall = false
+    /// Whether the process lets the project run a quarantined batch; nil from a worker that does not say.
+    public var quarantine: Quarantine?
+
+    public enum Quarantine: String, CaseIterable, Sendable {
+        /// The project claims as always.
+        case none
+        /// The project runs such a batch, or waits until it may: it gets nothing more.
+        case busy
+        /// See ``QuarantineMode``.
+        case shared, exclusive
+    }
 
     public init(
         worker: String,
@@ -68,6 +79,7 @@ public struct ClaimCall: Equatable, Sendable {
         }
         if let multicast { optional += ["multicast", String(multicast)] }
         if isMulticastSmall { optional += ["small", "1"] }
+        if let quarantine { optional += ["quarantine", quarantine.rawValue] }
         return FunctionLibrary.call(
             "claim",
             keys,
@@ -86,6 +98,14 @@ public struct ClaimCall: Equatable, Sendable {
     }
 }
 
+/// How a process runs a quarantined batch: one that several workers in a row held when they died.
+public enum QuarantineMode: String, Equatable, Sendable {
+    /// Other projects send beside it, but run no quarantined batch.
+    case shared
+    /// Nothing else of the process is in flight, so a death is this batch's.
+    case exclusive
+}
+
 /// The reply of `claim`: work, permits, news, and reasons to wait.
 public struct ClaimReply: Equatable, Sendable {
     /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
@@ -101,6 +121,8 @@ public struct ClaimReply: Equatable, Sendable {
     public var nextDueMs: Int64
     /// A job whose audience is being copied; empty when there is none.
     public var copying: String
+    /// A quarantined batch waits for this worker, which has to run it in this mode; nil when there is none.
+    public var suspect: QuarantineMode?
     /// A job whose send window has closed: a worker computes when it opens next. Nil when there is none.
     public var closedWindow: ClosedWindow?
     /// Entries in the stream and jobs that are not over, parked ones left out.
@@ -143,7 +165,8 @@ extension ClaimReply {
         blockReason = try text("block")
         nextDueMs = try number("next_due")
         copying = try text("copying")
-        // Absent in replies of older libraries.
+        // Both absent in replies of older libraries.
+        suspect = reply.text("suspect").flatMap(QuarantineMode.init)
         if let job = reply.text("closed_window_job"), !job.isEmpty, let window = reply.text("closed_window") {
             closedWindow = ClosedWindow(job: job, window: window)
         }

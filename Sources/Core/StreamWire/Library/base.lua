@@ -90,7 +90,8 @@
 --   spec:<id> `passed`              batches whose first pass is over; b:<id>/<n> `sent` = 1 marks them
 --   b:<id>/<n> `upto`               the watermark: sends below this position may have begun
 --   b:<id>/<n> `call`               number of the holder's last flush
---   b:<id>/<n> `alone` = 1          the batch is run in quarantine
+--   b:<id>/<n> `alone` = 1          the batch is run while nothing else of its worker's process is in flight; `spared` = 1:
+--                                   it was given back so, and is run beside other projects next
 --   redo: operations `tell`, `over` append news; remove the keys of one-recipient jobs that are over
 --   news: kinds `stop`, `end`       the job was paused or parked; the job ends with a status
 --   ctl `alone`                     the worker that runs the quarantined batches

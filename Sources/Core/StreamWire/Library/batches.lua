@@ -58,9 +58,10 @@ local function open_positions(base, id, batch, recipients)
 end
 
 -- Takes over a batch without a holder. Part of a step.
--- `list`: the key of the list that it is in, nil for none; `batch`: its fields, if the same step writes them.
+-- `list`: the key of the list that it is in, nil for none; `quarantine`: how a quarantined batch is run, see claim;
+-- `batch`: its fields, if the same step writes them.
 -- Returns the claim and its number of recipients; nil, and the spec when the audience changed.
-local function take_over(plan, name, list, is_quarantined, batch)
+local function take_over(plan, name, list, quarantine, batch)
   local base = plan.base
   local key = base .. 'b:' .. name
   if list then write('LREM', list, 1, name) end
@@ -94,7 +95,11 @@ local function take_over(plan, name, list, is_quarantined, batch)
   -- The new holder counts its calls from one.
   write('HDEL', key, 'call')
   write('HSET', key, 'owner', plan.worker, 'epoch', epoch, 'deliveries', deliveries)
-  if is_quarantined then write('HSET', key, 'alone', '1') end
+  if quarantine == 'exclusive' then
+    write('HSET', key, 'alone', '1')
+  elseif batch.alone then
+    write('HDEL', key, 'alone')
+  end
   write('SADD', base .. 'claims:' .. plan.worker, name)
   if not spec.ending then
     mark_active(base, id, plan.now)
@@ -103,20 +108,21 @@ local function take_over(plan, name, list, is_quarantined, batch)
   end
   return new_claim(name, spec, { epoch = epoch, pass = batch.indexes and 'retry' or 'first', from = batch.from,
     watermark = batch.upto, deliveries = deliveries, recipients = recipients, unsent = table.concat(unsent, ','),
-    maybe_sent = table.concat(maybe_sent, ','), quarantined = is_quarantined and '1' or nil }), tonumber(batch.count)
+    maybe_sent = table.concat(maybe_sent, ','), quarantined = quarantine and '1' or nil,
+    crashes = quarantine and batch.crashes or nil }), tonumber(batch.count)
 end
 
 local AUDIENCE_CHANGED = 'audience: its length changed, must stay '
 
 -- Claims the first batch of a list of orphans. Returns false when the list is empty, or what take_over returns.
-function claim_orphan(plan, list, is_quarantined)
+function claim_orphan(plan, list, quarantine)
   local name
   for _, candidate in ipairs(redis.call('LRANGE', list, 0, next(stuck_jobs) and 99 or 0)) do
     if not name and not stuck_jobs[split_name(candidate)] then name = candidate end
   end
   if not name then return false end
   local id = split_name(name)
-  local taken, count = in_step(plan.base, id, take_over, plan, name, list, is_quarantined)
+  local taken, count = in_step(plan.base, id, take_over, plan, name, list, quarantine)
   if not taken and count then
     park(plan.base, id, AUDIENCE_CHANGED .. count.total .. ' until the job is over', plan.now)
   end

@@ -116,21 +116,6 @@ local function restore_one(base, now)
   end
 end
 
--- Chooses the worker for quarantined batches; nil for none. `chosen`: the one that was chosen before.
-local function choose_quarantine_worker(base, worker, chosen)
-  if chosen and redis.call('HEXISTS', base .. 'leases', chosen) == 0 then chosen = nil end
-  if redis.call('LLEN', base .. 'suspects') > 0 then
-    if not chosen then
-      chosen = worker
-      redis.call('HSET', base .. 'ctl', 'alone', worker)
-    end
-  elseif chosen == worker and redis.call('SCARD', base .. 'claims:' .. worker) == 0 then
-    redis.call('HDEL', base .. 'ctl', 'alone')
-    chosen = nil
-  end
-  return chosen
-end
-
 -- Claims the probe of a blocked project: one send. Its claim moves the next probe by 60 s, so there is one at a time.
 -- Returns the ms until the next one, 0 when no recipient is left to probe with.
 local function claim_probe(plan)
@@ -295,9 +280,9 @@ local function claim_work(plan, state)
   local base, worker, block = plan.base, plan.worker, state.block
   local probe_ms = block and math.max(1, tonumber(state.block_until) - plan.now) or 0
   if state.hold_ms > 0 or state.pause ~= '' or state.pressure ~= '' or plan.most == 0 then return probe_ms end
-  if state.quarantine_worker == worker then
-    if not block and redis.call('SCARD', base .. 'claims:' .. worker) == 0 then
-      local taken = claim_orphan(plan, base .. 'suspects', true)
+  if state.quarantine_worker == worker and state.grant ~= 'none' then
+    if not block and state.grant ~= 'busy' and redis.call('SCARD', base .. 'claims:' .. worker) == 0 then
+      local taken = claim_orphan(plan, base .. 'suspects', state.grant or 'exclusive')
       if taken then plan.claims[#plan.claims + 1] = taken end
     end
   elseif block then
@@ -317,7 +302,8 @@ end
 -- that are ending, batches without a holder, retries that are due, jobs of one batch, the fan-out that holds the slot.
 -- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
--- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1: see lend.
+-- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1: see lend; `quarantine`: see
+-- quarantine.lua.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
 -- of each; `claims`: see new_claim.
 function claim(base, args)
@@ -341,15 +327,15 @@ function claim(base, args)
     control.quota = update_quota(base)
   end
   local state = { hold_ms = math.max(0, (tonumber(control.hold_until) or 0) - now), pause = pause or '', block = block,
-    block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now) }
+    block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now), grant = more.quarantine }
   if plan.most > 0 then
     claim_endings(plan)
     restore_one(base, now)
   end
   fill_slot(base, now, tonumber(active_fanouts), smear == '1')
-  state.quarantine_worker = choose_quarantine_worker(base, worker, alone)
+  choose_quarantine_worker(base, worker, alone, state)
   local probe_ms = claim_work(plan, state)
-  local waits_for_quarantine = state.quarantine_worker == worker
+  local waits_for_quarantine = state.quarantine_worker == worker and state.grant ~= 'none'
     and redis.call('SCARD', base .. 'claims:' .. worker) == 0
   local lends = state.pause == '' and state.pressure == '' and not waits_for_quarantine
   local multicast = tonumber(more.multicast)
@@ -367,7 +353,7 @@ function claim(base, args)
   refused_cursor = read_news(base, 'refused', refused, refused_cursor, news)
   return { 'outcome', 'ok', 'now', int(now), 'clock_offset', int(now - wall), 'hold_ms', int(state.hold_ms),
     'probe_ms', int(probe_ms), 'block', block or '', 'next_due', int(next_due_ms(base, now, wall)),
-    'copying', redis.call('SRANDMEMBER', base .. 'copying') or '',
+    'copying', redis.call('SRANDMEMBER', base .. 'copying') or '', 'suspect', state.quarantine_mode,
     'closed_window_job', window_job or '', 'closed_window', window or '',
     'unfinished', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,

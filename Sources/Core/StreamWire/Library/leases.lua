@@ -1,6 +1,6 @@
 -- Leases: a worker lives as long as its counter grows.
 
-local register, renew, declare_dead, deregister
+local register, renew, declare_dead, deregister, spare
 do
 
 -- register: announces a worker. Returns 'ok', and `news_cursor`: earlier news does not concern the worker.
@@ -21,8 +21,15 @@ function renew(base, args)
   return { 'outcome', 'ok', 'counters', redis.call('HGETALL', leases) }
 end
 
--- Counts a batch whose worker died. After CRASHES_TO_QUARANTINE in a row without a new result it is quarantined; if its
--- next worker dies, too, its job is parked as poison. Returns the batch's new count, which its retries inherit.
+-- Counts a batch whose worker died. After CRASHES_TO_QUARANTINE in a row without a new result it is quarantined: one
+-- project of a process runs such a batch at a time, and nothing else of that project. Other projects send beside it, so a
+-- death then proves nothing; it is run again while nothing else of the process is in flight (`alone`), and only a death
+-- then parks its job as poison. So no batch is parked for another's fault, and a batch that kills each of its workers is
+-- parked by its fifth death, by its fourth where the process has no other project. Other projects wait at most ten
+-- seconds for a batch that is alone, twice as long after each further death: a worker then gives it back, and it is
+-- `spared`, which means shared again. So a batch that needs longer to kill costs one more death for each doubling.
+-- Every batch that the worker held is counted: a claim grants the first sends at once, so Redis cannot know that none
+-- had begun. Returns the batch's new count, which its retries inherit.
 local function count_crash(base, name, worker, now)
   local batch = base .. 'b:' .. name
   local crashes = (tonumber(redis.call('HGET', batch, 'crashes')) or 0) + 1
@@ -42,13 +49,23 @@ local function count_crash(base, name, worker, now)
   return 0
 end
 
+-- A living worker gives a batch back: alone, the batch has not killed it. Part of a step.
+function spare(batch)
+  if redis.call('HEXISTS', batch, 'alone') == 0 then return end
+  write('HSET', batch, 'spared', '1')
+  write('HDEL', batch, 'alone')
+end
+
 -- Takes a batch from a worker that is dead or leaves. Part of a step. `crashes`: its new count; nil keeps the old one.
 local function free_batch(base, name, worker, now, crashes)
   local batch = base .. 'b:' .. name
   if crashes and crashes > 0 then
-    if redis.call('EXISTS', batch) == 1 then write('HSET', batch, 'crashes', int(crashes)) end
+    if redis.call('EXISTS', batch) == 1 then
+      write('HSET', batch, 'crashes', int(crashes))
+      write('HDEL', batch, 'spared')
+    end
   elseif not crashes then
-    write('HDEL', batch, 'alone')
+    spare(batch)
   end
   orphan(base, name, now, { crashes = crashes })
   write('SREM', base .. 'claims:' .. worker, name)

@@ -7,7 +7,7 @@ do
 local function take_back(base, name, worker, now, watermark, is_known)
   local batch = base .. 'b:' .. name
   if watermark then write('HSET', batch, 'upto', watermark) end
-  if not is_known then write('HDEL', batch, 'alone') end
+  if not is_known then spare(batch) end
   orphan(base, name, now, { watermark = watermark })
   write('SREM', base .. 'claims:' .. worker, name)
 end

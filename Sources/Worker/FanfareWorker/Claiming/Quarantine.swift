@@ -4,8 +4,8 @@ internal import FanfareCore
 final class Quarantine {
     private(set) var gate: QuarantineGate
 
-    /// Called with the project that runs alone from now on.
-    var onBegin: (String) -> Void = { _ in }
+    /// Called with the project that may run its quarantined batches from now on.
+    var onBegin: (QuarantineGate.Stay) -> Void = { _ in }
 
     init(projects: [String]) { gate = QuarantineGate(projects: projects) }
 
@@ -17,6 +17,6 @@ final class Quarantine {
     }
 
     func handle(_ event: QuarantineGate.Event) {
-        if let project = gate.handle(event) { onBegin(project) }
+        if let next = gate.handle(event) { onBegin(next) }
     }
 }

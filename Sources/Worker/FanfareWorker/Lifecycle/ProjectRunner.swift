@@ -168,6 +168,7 @@ final class ProjectRunner {
     func disconnected() {
         context.connectionChanged()
         writer.disconnected()
+        sends.handle(.redisLost)
     }
 
     /// This worker was declared dead: it writes its results as late facts and registers again under a new name.
@@ -182,8 +183,11 @@ final class ProjectRunner {
         registration.registerAgain()
     }
 
-    /// This project may run its quarantined batches: no other of this process sends.
-    func beginQuarantined() { sends.handleAndSend(.quarantineBegan) }
+    /// This project may run its quarantined batches, which it claims next.
+    func beginQuarantined(_ mode: QuarantineMode) {
+        sends.handleAndSend(.quarantineBegan(mode))
+        claimer.claim(afterMs: 0)
+    }
 
     // MARK: Ending
 

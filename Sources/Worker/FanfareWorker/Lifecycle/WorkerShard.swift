@@ -73,7 +73,9 @@ final class WorkerShard {
 
     func start() {
         monitor.snapshot = { [weak self] in self?.snapshot ?? WorkerStatus.Snapshot() }
-        quarantine.onBegin = { [weak self] id in self?.runners.first { $0.id == id }?.beginQuarantined() }
+        quarantine.onBegin = { [weak self] next in
+            self?.runners.first { $0.id == next.project }?.beginQuarantined(next.mode)
+        }
         for link in links { start(link) }
         register.start()
         unserved?.start()

@@ -59,7 +59,7 @@ final class SendDriver {
         resources.credentialGeneration = credentials.generation
         resources.isCredentialStuck = credentials.isStuck
         resources.isQuarantineOpen = quarantine.gate.admits(project.project.id)
-        resources.isQuarantineHeld = quarantine.gate.holder != nil
+        resources.isQuarantineHeld = quarantine.gate.isExclusive
         project.machine.gate.resources = resources
     }
 
@@ -84,7 +84,7 @@ final class SendDriver {
         case .loadSpec(let job): loadSpec(of: job)
         case .giveUpJobLater(let job):
             project.loop.schedule(afterMilliseconds: 1_000) { [weak self] in self?.handle(.giveUpJob(job)) }
-        case .enterQuarantine: project.quarantine.handle(.enter(project.project.id))
+        case .enterQuarantine(let mode): project.quarantine.handle(.enter(project.project.id, mode))
         case .leaveQuarantine: project.quarantine.handle(.leave(project.project.id))
         case .checkRate(let check): checkRate(check)
         case .requestManagement(let count): requestManagement(count)

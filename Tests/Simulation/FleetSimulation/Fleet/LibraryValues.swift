@@ -17,7 +17,8 @@ extension ClaimRequest {
             single: call.permitsSingle,
             fanout: call.permitsFanout,
             cursor: NewsID(call.newsCursor),
-            report: call.answers
+            report: call.answers,
+            quarantine: call.quarantine
         )
     }
 }
@@ -118,6 +119,7 @@ extension ClaimReply {
         return .named([
             "outcome": .text("ok"), "now": .integer(nowMs), "clock_offset": .number(0), "hold_ms": .integer(holdMs),
             "probe_ms": .number(0), "block": .text(""), "next_due": .integer(nextDueMs), "copying": .text(""),
+            "suspect": .text(suspect?.rawValue ?? ""),
             "unfinished": .number(unfinished), "permits": .number(permits),
             "pause": .text(isPaused ? "an operator" : ""), "pressure": .text(""), "news_cursor": .text(cursor.text),
             "refused_cursor": .text("0"), "news": .array(news),
@@ -141,7 +143,7 @@ extension Given {
             "unsent": isFirst ? nil : .text(positions(.unsent)),
             "maybe_sent": isFirst ? nil : .text(positions(.maybeSent)), "recipients": recipients(job),
             "ending": ending.ending.isEmpty ? nil : .text(ending.ending),
-            "quarantined": isQuarantined ? .number(1) : nil,
+            "quarantined": isQuarantined ? .number(1) : nil, "crashes": isQuarantined ? .number(crashes) : nil,
         ])
     }
 

@@ -1,39 +1,41 @@
 internal import FanfareCore
+internal import StreamWire
 
-/// Process-wide quarantine: lets one project run a batch while the other projects are quiet.
+/// The product's ``QuarantineGate`` of one process, with the model's runners in place of the product's.
 final class Quarantine {
-    private(set) var holder: Runner?
-    private var waiting: [Runner] = []
+    private var gate = QuarantineGate(projects: [])
     private unowned let process: WorkerProcess
 
     init(process: WorkerProcess) { self.process = process }
 
-    func admits(_ runner: Runner) -> Bool { holder === runner || (holder == nil && waiting.isEmpty) }
+    var isExclusive: Bool { gate.isExclusive }
 
-    func enter(_ runner: Runner) {
-        waiting.append(runner)
+    func admits(_ runner: Runner) -> Bool { gate.admits(Self.id(runner)) }
+
+    func enter(_ runner: Runner, _ mode: QuarantineMode) {
+        begin(gate.handle(.enter(Self.id(runner), mode)))
         tick()
     }
 
     func leave(_ runner: Runner) {
-        waiting.removeAll { $0 === runner }
-        guard holder === runner else { return }
-        holder = nil
-        tick()
+        begin(gate.handle(.leave(Self.id(runner))))
         for other in process.runners where other !== runner { other.claimLater(0) }
     }
 
-    func reset() {
-        holder = nil
-        waiting = []
+    func reset() { gate = QuarantineGate(projects: process.runners.map(Self.id)) }
+
+    /// Reports which projects are quiet.
+    func tick() {
+        for runner in process.runners where gate.isAwaited {
+            begin(gate.handle(runner.isQuiet ? .quiet(Self.id(runner)) : .busy(Self.id(runner))))
+        }
     }
 
-    func tick() {
-        guard holder == nil, let next = waiting.first,
-            process.runners.allSatisfy({ $0 === next || $0.isQuiet })
-        else { return }
-        waiting.removeFirst()
-        holder = next
-        next.handle(.quarantineBegan)
+    private func begin(_ next: QuarantineGate.Stay?) {
+        guard let next, let runner = process.runners.first(where: { Self.id($0) == next.project }) else { return }
+        runner.handle(.quarantineBegan(next.mode))
+        runner.claimLater(0)
     }
+
+    private static func id(_ runner: Runner) -> String { String(runner.project) }
 }

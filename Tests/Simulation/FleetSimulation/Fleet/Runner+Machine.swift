@@ -43,7 +43,7 @@ extension Runner {
     func readResources() {
         machine.gate.resources.leaseHolds = leaseHolds
         machine.gate.resources.isQuarantineOpen = process.quarantine.admits(self)
-        machine.gate.resources.isQuarantineHeld = process.quarantine.holder != nil
+        machine.gate.resources.isQuarantineHeld = process.quarantine.isExclusive
     }
 
     /// Performs the actions in order, including actions added meanwhile.
@@ -87,7 +87,7 @@ extension Runner {
         case .flush(let flush): write(flush)
         case .release(let batch, let epoch, let watermark): release(batch, epoch, watermark)
         case .loadSpec(let job): load(job)
-        case .enterQuarantine: process.quarantine.enter(self)
+        case .enterQuarantine(let mode): process.quarantine.enter(self, mode)
         case .leaveQuarantine: process.quarantine.leave(self)
         case .arm(let timer, let time): arm(timer, at: time)
         case .claim: claimLater(0)

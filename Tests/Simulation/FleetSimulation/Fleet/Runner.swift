@@ -105,7 +105,10 @@ final class Runner {
         if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { claimLater(0) } else { register() }
     }
 
-    func disconnected() { machine.gate.isReady = false }
+    func disconnected() {
+        machine.gate.isReady = false
+        handle(.redisLost)
+    }
 
     /// Handles a call that gets no answer.
     func failed(_ call: Call) {

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// Counts consecutive crashes of workers that held a batch, independent of send attempts. A new result of the batch
 /// resets the count.
 struct CrashTally: Equatable, Sendable {
@@ -6,7 +8,7 @@ struct CrashTally: Equatable, Sendable {
         case takeOver
         /// The next worker must hold no other batch.
         case quarantine
-        /// The batch crashed a worker that held no other batch: its job waits for an operator.
+        /// The batch crashed a process that had nothing else in flight: its job waits for an operator.
         case park
     }
 
@@ -14,7 +16,10 @@ struct CrashTally: Equatable, Sendable {
     static let suspectAfter = 3
 
     private(set) var crashes = 0
-    private(set) var isQuarantined = false
+    /// The process of the holder has nothing else in flight.
+    private(set) var isAlone = false
+    /// The last holder gave the batch back while it was alone.
+    private(set) var isSpared = false
 
     /// - Parameter crashes: the crashes that its recipients carry from their earlier batches.
     init(crashes: Int = 0) { self.crashes = max(0, crashes) }
@@ -22,11 +27,17 @@ struct CrashTally: Equatable, Sendable {
     /// Whether the next worker must hold no other batch.
     var isSuspect: Bool { crashes >= Self.suspectAfter }
 
-    /// Records that a worker holds this batch and no other.
-    mutating func startQuarantine() { isQuarantined = true }
+    /// The mode of a suspect's quarantine.
+    var mode: QuarantineMode { crashes > Self.suspectAfter && !isSpared ? .exclusive : .shared }
+
+    /// Records that a worker holds this batch.
+    mutating func taken(isAlone: Bool) { self.isAlone = isAlone }
 
     /// Records that the holder released the batch.
-    mutating func released() { isQuarantined = false }
+    mutating func released() {
+        isSpared = isSpared || isAlone
+        isAlone = false
+    }
 
     /// Records a new result.
     mutating func progressed() { self = CrashTally() }
@@ -34,7 +45,8 @@ struct CrashTally: Equatable, Sendable {
     /// Records that the holder died.
     mutating func workerDied() -> Consequence {
         crashes += 1
-        if isQuarantined {
+        isSpared = false
+        if isAlone {
             self = CrashTally()
             return .park
         }

@@ -16,6 +16,7 @@ struct ClaimRequest {
     var fanout: Int
     var cursor: NewsID
     var report: AnswerReport?
+    var quarantine: ClaimCall.Quarantine?
 }
 
 struct NewsID: Comparable {
@@ -48,6 +49,8 @@ struct Given {
     var deliveries: Int
     var ending: Letter
     var isQuarantined: Bool
+    /// Of a quarantined batch.
+    var crashes = 0
     var indexes: [Int]
     var fates: [Fate]
     var histories: [History]
@@ -59,6 +62,7 @@ struct ClaimReply {
     var nextDueMs: Int64
     var permits: Int
     var isPaused: Bool
+    var suspect: QuarantineMode?
     /// The number of entries and jobs that have not ended.
     var unfinished: Int
     var cursor: NewsID

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// The library's `claim`: chooses work for a worker.
 extension ProjectState {
     mutating func claim(_ request: ClaimRequest, _ nowMs: Int64, referee: Referee) -> ClaimReply? {
@@ -11,13 +13,15 @@ extension ProjectState {
         var order = Order(request: request)
         claimEnding(&order, nowMs, referee: referee)
         fillSlot(nowMs, referee: referee)
-        assignQuarantine(request.lease)
+        assignQuarantine(request.lease, request.quarantine)
 
+        let suspect = suspects.first.flatMap { batches[$0]?.tally.mode }
         if holdMs == 0, !isPaused, request.most > 0 {
-            if quarantined == request.lease {
-                if held(by: request.lease) == 0, let name = suspects.first {
+            if quarantined == request.lease, request.quarantine != ClaimCall.Quarantine.none {
+                if request.quarantine != .busy, held(by: request.lease) == 0, let name = suspects.first {
                     suspects.removeFirst()
-                    _ = claimOrphan(name, &order, nowMs, isQuarantined: true)
+                    let mode: QuarantineMode = request.quarantine == .shared ? .shared : .exclusive
+                    _ = claimOrphan(name, &order, nowMs, quarantine: mode)
                 }
             } else {
                 claimOrphans(&order, nowMs)
@@ -30,7 +34,8 @@ extension ProjectState {
         }
         if !order.claims.isEmpty { referee.claimed(order.claims, of: self) }
 
-        let isStopped = isPaused || (quarantined == request.lease && held(by: request.lease) == 0)
+        let isQuarantining = quarantined == request.lease && request.quarantine != ClaimCall.Quarantine.none
+        let isStopped = isPaused || (isQuarantining && held(by: request.lease) == 0)
         let permits = lend(request, isStopped: isStopped, nowMs, referee: referee)
         let fresh = newsAfter(request.cursor, referee: referee)
         let due = min(retry.first?.ms ?? .max, scheduled.first?.ms ?? .max, later.values.min() ?? .max)
@@ -40,6 +45,7 @@ extension ProjectState {
             nextDueMs: due == .max ? 0 : due,
             permits: permits,
             isPaused: isPaused,
+            suspect: holdMs == 0 && !isPaused && quarantined == request.lease ? suspect : nil,
             unfinished: openCount + entries.count,
             cursor: fresh.last?.id ?? min(request.cursor, lastNews),
             news: fresh,
@@ -119,16 +125,6 @@ extension ProjectState {
         referee.tally.preemptions += changes.preempted.count
     }
 
-    /// Assigns the quarantine: a worker that must hold no batch but a suspect. It is given no work before.
-    private mutating func assignQuarantine(_ lease: Int) {
-        if let worker = quarantined, !hasLease(worker) { quarantined = nil }
-        if !suspects.isEmpty {
-            if quarantined == nil { quarantined = lease }
-        } else if quarantined == lease, held(by: lease) == 0 {
-            quarantined = nil
-        }
-    }
-
     // MARK: Kinds of work
 
     mutating func openBatch(
@@ -202,7 +198,7 @@ extension ProjectState {
         _ name: BatchName,
         _ order: inout Order,
         _ nowMs: Int64,
-        isQuarantined: Bool = false
+        quarantine: QuarantineMode? = nil
     ) -> Int? {
         guard let batch = batches[name] else { return nil }
         let job = jobs[name.job]
@@ -229,7 +225,7 @@ extension ProjectState {
         batches[name]?.call = 0
         batches[name]?.owner = order.lease
         batches[name]?.epoch = epoch
-        if isQuarantined { batches[name]?.tally.startQuarantine() }
+        batches[name]?.tally.taken(isAlone: quarantine == .exclusive)
         batches[name]?.deliveries += 1
         addClaim(name, of: order.lease)
         order.claims.append(
@@ -239,7 +235,8 @@ extension ProjectState {
                 watermark: batch.watermark,
                 deliveries: batch.deliveries + 1,
                 ending: job.ending,
-                isQuarantined: isQuarantined,
+                isQuarantined: quarantine != nil,
+                crashes: batch.tally.crashes,
                 indexes: batch.indexes,
                 fates: fates,
                 histories: histories

@@ -140,7 +140,7 @@ struct MachineRig {
             wakeAt = time
         case .loadSpec(let job): named.append("loadSpec \(job)")
         case .giveUpJobLater(let job): named.append("giveUpJobLater \(job)")
-        case .enterQuarantine: named.append("enterQuarantine")
+        case .enterQuarantine(let mode): named.append("enterQuarantine \(mode)")
         case .leaveQuarantine: named.append("leaveQuarantine")
         case .requestManagement(let count): named.append("requestManagement \(count)")
         case .claim: named.append("claim")

@@ -70,7 +70,7 @@ private struct RandomRun {
         case 88..<92: gate()
         case 92..<94: rig.handle(.managementGranted(below(5)))
         case 94..<95: forget()
-        case 95..<96: rig.handle(.quarantineBegan)
+        case 95..<96: rig.handle(oneIn(4) ? .redisLost : .quarantineBegan(oneIn(2) ? .shared : .exclusive))
         case 96..<97: if oneIn(4) { rig.handle(.leaseLost) } else { rig.lend(20) }
         case 97..<98: if oneIn(3) { rig.handle(.giveUp) }
         case 98..<99: if oneIn(3) { for flush in kept.removeAll() { rig.handle(.replay(flush)) } }
