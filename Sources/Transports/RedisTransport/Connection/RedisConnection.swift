@@ -65,6 +65,7 @@ public final class RedisConnection {
     /// - Parameters:
     ///   - key: in a cluster, a key of the slot that this connection is for; nil: any primary.
     ///   - staysWithMovingSlot: an `ASK` leaves the connection as it is; otherwise it ends it, as `MOVED` does.
+    ///   - requiresWholeSlot: the connection waits while a primary that does not serve the slot has keys of it.
     ///   - name: for `CLIENT SETNAME`; characters that Redis refuses there become `-`; empty: no name.
     ///   - tls: used when the deployment's URL begins with `rediss`.
     ///   - random: in 0..<1, spreads the reconnects.
@@ -73,6 +74,7 @@ public final class RedisConnection {
         deployment: RedisDeployment,
         key: String? = nil,
         staysWithMovingSlot: Bool = false,
+        requiresWholeSlot: Bool = false,
         name: String,
         tls: TLSOptions = TLSOptions(),
         timeouts: RedisTimeouts = RedisTimeouts(),
@@ -97,6 +99,7 @@ public final class RedisConnection {
                 deployment: deployment,
                 slot: key.map { HashSlot(key: $0) },
                 staysWithMovingSlot: staysWithMovingSlot,
+                requiresWholeSlot: requiresWholeSlot,
                 tls: tls,
                 patienceMs: timeouts.connectMs
             )

@@ -74,6 +74,7 @@ final class ServerLink {
                 loop: loop,
                 deployment: configuration.redis,
                 key: key,
+                requiresWholeSlot: true,
                 name: name,
                 tls: configuration.tls
             )
