@@ -69,9 +69,10 @@ public enum Verdict: Equatable, Sendable {
     case unknown(Failure, retryAfterMs: Int64?)
     /// The recipient waits and is sent to again.
     case retry(Retry)
-    /// The access token was refused: refresh once, send once more, and only then block the project.
+    /// The access token was refused: a newer one is fetched first; then as ``blockProject(_:)``.
     case refreshCredential(Failure)
-    /// Nothing of this project can be sent until a person acts: the recipient waits without an attempt counted.
+    /// FCM refused the project or this recipient, and did not say which. The recipient waits; several recipients in a row
+    /// block the project until a person acts.
     case blockProject(Failure)
 
     /// How long every send of the project waits because of this answer, in milliseconds: FCM refused the project's quota.

@@ -23,6 +23,7 @@ public enum FunctionLibrary {
         PackageResources.batches_lua,  // claims of first passes and of orphans
         PackageResources.waiting_lua,  // claims of due recipients
         PackageResources.quarantine_lua,  // the worker and the mode of quarantined batches
+        PackageResources.refusals_lua,  // refusals of a project, its block and its probe
         PackageResources.claim_lua,  // claim: work, permits and news
         PackageResources.record_parts_lua,  // results, feedback and retries of a flush
         PackageResources.record_lua,  // record: one flush

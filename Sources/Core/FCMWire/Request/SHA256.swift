@@ -1,4 +1,5 @@
-/// SHA-256 of FIPS 180-4, for the names of ``NameDigest`` only: it runs once a job, and this target has no C library.
+/// SHA-256 of FIPS 180-4, for ``NameDigest`` and ``CredentialFingerprint`` only: it runs once a job, and this target has no
+/// C library.
 enum SHA256 {
     /// The eight words of the digest, the first word first.
     static func hash(_ message: [UInt8]) -> [UInt32] {

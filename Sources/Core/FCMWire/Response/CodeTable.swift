@@ -15,9 +15,9 @@ public enum Disposition: Equatable, Sendable {
     case retry(floorMs: Int64, scope: Retry.Scope)
     /// Not processed; send again at once on another connection.
     case resend
-    /// Get a new access token and try once more.
+    /// Get a new access token first; then as ``blockProject``.
     case refreshCredential
-    /// Nothing of the project can be sent until a person acts.
+    /// The project or this recipient is refused: the recipient waits, and several of them block the project.
     case blockProject
 }
 

@@ -18,7 +18,10 @@ extension SendMachine {
 
     /// Why no job may be handed over to this worker at intake; nil when one may, and there is room for it.
     public func reasonNotToTake(now: Instant) -> SendGate.Reason? {
-        gate.reason(for: .intake, now: now.monotonicNs) ?? (singleRoom > 0 && batchRoom > 0 ? nil : .full)
+        let reason = gate.reason(for: .intake, now: now.monotonicNs)
+        // A blocked project needs a recipient that was not refused as its probe.
+        if case .blocked = reason, queue.unsent == 0 { return nil }
+        return reason ?? (singleRoom > 0 && batchRoom > 0 ? nil : .full)
     }
 
     /// The next claim; nil while nothing may be asked for.
@@ -36,8 +39,8 @@ extension SendMachine {
         var call = ClaimCall(
             worker: worker,
             most: most,
-            wanted: isBlocked ? 1 : fanoutRoom,
-            wantedSingle: isBlocked ? 1 : singleRoom,
+            wanted: isBlocked ? Batch.maximumSize : fanoutRoom,
+            wantedSingle: isBlocked ? Batch.maximumSize : singleRoom,
             window: settings.window,
             retries: limit.retryRoom(now: now.monotonicNs),
             quotaPerMinute: settings.quotaPerMinute
@@ -47,25 +50,29 @@ extension SendMachine {
         call.refusedCursor = plan.refusedCursor
         call.quarantine = quarantineOfClaim
         call.answers = answers.report(now: now.monotonicNs)
-        askForPermits(&call, isBlocked: isBlocked, now)
+        if isBlocked { call.held = queue.unsent }
+        if isBlocked {
+            // The probe needs a permit.
+            call.returned = permits.giveBack(keep: 1, now: now.monotonicNs)
+            call.permitsSingle = 1
+            if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json { call.multicast = 0 }
+        } else {
+            askForPermits(&call, now)
+        }
         return call
     }
 
-    private mutating func askForPermits(_ call: inout ClaimCall, isBlocked: Bool, _ now: Instant) {
+    private mutating func askForPermits(_ call: inout ClaimCall, _ now: Instant) {
         var shared: SharedDemand?
-        if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json {
-            shared = sharedDemand(onlyProbe: isBlocked)
-        }
+        if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json { shared = sharedDemand() }
         let singles = queue.singles.unsent - (shared?.singles ?? 0)
-        // The probe needs a permit.
-        let atLeast = isBlocked ? 1 : 0
         var available = permits.available(now: now.monotonicNs)
         var keep = queue.unsent
         // Permits for a part of a multicast are useless: they are given back, and all of its permits are asked for.
         if let shared, shared.next > available - singles { keep = singles }
-        call.returned = permits.giveBack(keep: max(atLeast, keep), now: now.monotonicNs)
+        call.returned = permits.giveBack(keep: keep, now: now.monotonicNs)
         available -= call.returned
-        call.permitsSingle = max(atLeast, singles - available)
+        call.permitsSingle = max(0, singles - available)
         available -= min(available, singles)
         call.permitsFanout = max(0, queue.unsent - singles - available)
         call.multicast = shared.map { $0.next > available ? $0.next : 0 }

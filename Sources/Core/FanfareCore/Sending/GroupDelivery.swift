@@ -46,7 +46,10 @@ extension OutcomeRules {
     ) -> Decision {
         var recipient = recipient
         recipient.value = round.progress.text
-        let asked = round.block.map { Verdict.blockProject($0) } ?? round.retry.map { .retry($0) }
+        if round.refusal != nil, let retry = round.retry, situation.job.isDoubtful(retry) {
+            recipient.history.maybeDuplicate = true
+        }
+        let asked = round.refusal.map { Verdict.blockProject($0) } ?? round.retry.map { .retry($0) }
         if let asked { return settle(asked, recipient, startedMs: round.startedMs, situation, random: random) }
         if round.wasStopped {
             // The members that were not sent to are tried where the group goes on.

@@ -13,8 +13,8 @@ struct GroupRound: Sendable {
     private(set) var wasStopped = false
     /// The longest retry among the members, who wait together.
     private(set) var retry: Retry?
-    /// Why nothing of the project can be sent until a person acts.
-    private(set) var block: Failure?
+    /// The last refusal of a member, which may be of the project.
+    private(set) var refusal: Failure?
 
     init(position: Int, progress: GroupProgress, startedMs: Int64) {
         self.position = position
@@ -42,10 +42,7 @@ struct GroupRound: Sendable {
     /// A member was answered.
     mutating func answered(_ verdict: Verdict, member: String) {
         inFlight -= 1
-        if case .blockProject(let failure) = verdict {
-            block = failure
-            unsent = []
-        }
+        if case .blockProject(let failure) = verdict { refusal = failure }
         guard var asked = progress.apply(verdict, to: member) else { return }
         // A wider scope was applied when the answer came.
         asked.scope = .recipient

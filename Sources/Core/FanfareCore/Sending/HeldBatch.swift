@@ -11,6 +11,11 @@ public struct HeldBatch {
     let isQuarantined: Bool
     /// Whether it has the one recipient that may be sent to while the project is blocked.
     let isProbe: Bool
+    /// Whether FCM had accepted a send after its last refusal when the batch was claimed: a recipient that was refused
+    /// before, and is refused again, is refused on its own account.
+    var isProjectAccepted = true
+    /// Whether it may have a recipient that FCM refused.
+    var hasRefused: Bool
     /// The job's slot in the machine.
     let job: Int
     public internal(set) var state = BatchState.preparing(ending: nil)
@@ -57,6 +62,7 @@ public struct HeldBatch {
         isProbe = claim.isProbe
         self.job = job
         recipients = claim.recipients
+        hasRefused = claim.pass == .retry && claim.recipients.contains { $0.history.refusals > 0 }
         claimedWatermark = claim.watermark
         closesMs = claim.closesMs
         unsent = UnsentRecipients([], confirmed: claim.watermark)

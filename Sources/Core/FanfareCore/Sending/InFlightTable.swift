@@ -10,6 +10,10 @@ public struct InFlightRequest: Sendable {
     public let member: String?
     /// Which access token or key it was sent with.
     let credential: Int
+    /// The credential's fingerprint.
+    let fingerprint: UInt64
+    /// Whether it is the probe of a blocked project.
+    let isProbe: Bool
     let started: Instant
 }
 

@@ -21,7 +21,7 @@ internal import StreamWire
 /// | `sent`, `managed`, `failed`, `unknown` | that result |
 /// | `sentPartly` of a device group | a round over the members that FCM did not reach |
 /// | `retry` | a retry at the time that ``RetryPolicy`` says, or the result of the end of trying |
-/// | `blockProject`, `refreshCredential` | a retry that waits for the project's probe, without an attempt counted |
+/// | `blockProject`, `refreshCredential` | a retry after a minute, or `failed`; see ``RefusalRules`` |
 struct OutcomeRules: Sendable {
     /// The rules' input besides the recipient.
     struct Situation {
@@ -29,6 +29,8 @@ struct OutcomeRules: Sendable {
         /// The status that ends the job; nil while it goes on.
         var ending: ResultStatus?
         var now: Instant
+        /// Whether FCM has accepted a send of the project since the recipient's last refusal.
+        var isProjectAccepted = true
     }
 
     /// The outcome of a recipient.
@@ -37,7 +39,7 @@ struct OutcomeRules: Sendable {
             case result(ResultRecord)
             /// Another attempt, not before this time, in the project's time. `cause` is nil where no answer asks for it.
             case retry(dueMs: Int64, cause: Retry.Cause?)
-            /// The recipient waits for the project's probe.
+            /// The recipient was not sent to, and waits for the project's probe.
             case park(Failure)
         }
 
@@ -154,7 +156,7 @@ struct OutcomeRules: Sendable {
             return members(retry.members, "", refusal: retry, recipient, situation, random: random)
         case .retry(let retry): return wait(retry, recipient, situation, random: random)
         case .blockProject(let failure), .refreshCredential(let failure):
-            return Decision(recipient: recipient, fate: .park(failure))
+            return refuse(failure, recipient, situation, random: random)
         case .sent, .sentPartly, .managed, .failed, .unknown:
             var record = record(.sent, recipient, job)
             guard record.apply(verdict) else { preconditionFailure("the verdict is final") }
@@ -178,19 +180,25 @@ struct OutcomeRules: Sendable {
         case .retry(let retry) where !retry.countsAttempt:
             // The end of trying is counted from the first try of any kind, a lifetime from the first that counts.
             if history.firstAttemptMs == 0 { history.firstAttemptMs = startedMs }
-        case .blockProject, .refreshCredential: break
-        case .retry, .sent, .sentPartly, .managed, .failed, .unknown:
+        case .retry, .blockProject, .refreshCredential, .sent, .sentPartly, .managed, .failed, .unknown:
             history.attempts += 1
             if history.attempts == 1 { history.firstAttemptMs = startedMs }
         }
     }
 
-    func wait(_ retry: Retry, _ recipient: ClaimedRecipient, _ situation: Situation, random: Double) -> Decision {
+    /// - Parameter attempts: by which the wait grows; nil for those of the recipient.
+    func wait(
+        _ retry: Retry,
+        _ recipient: ClaimedRecipient,
+        _ situation: Situation,
+        attempts: Int? = nil,
+        random: Double
+    ) -> Decision {
         let (job, now) = (situation.job, situation.now)
         let history = recipient.history
         let decision = policy.decide(
             retry,
-            attempts: history.attempts,
+            attempts: attempts ?? history.attempts,
             firstAttemptMs: history.firstAttemptMs,
             nowMs: now.projectMs,
             lifetimeMs: job.lifetimeMs(of: recipient, firstAttemptMs: now.wall(history.firstAttemptMs)),

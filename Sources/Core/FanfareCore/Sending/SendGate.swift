@@ -47,6 +47,8 @@ public struct SendGate: Equatable, Sendable {
         public var credential = Credential.ready
         /// Which access token or key sends carry now.
         public var credentialGeneration = 0
+        /// The credential's fingerprint, which is no secret; 0 for none.
+        public var credentialFingerprint: UInt64 = 0
         public var isCredentialStuck = false
         /// Whether no other project of this process waits for, or runs, a quarantined batch that nothing else may run
         /// beside.
@@ -71,6 +73,12 @@ public struct SendGate: Equatable, Sendable {
     public private(set) var blockReason: String?
     /// When the block was last set or written. An answer to an earlier question says nothing of it.
     public private(set) var blockedAt: UInt64 = 0
+    /// Whether this worker may send one recipient as the probe of a blocked project.
+    public var mayProbe = false
+    /// Whether FCM has refused recipients since the last accepted send, which may be the project's fault.
+    public private(set) var isDoubted = false
+    /// When a refusal was last heard or written. An answer to an earlier question says nothing of it.
+    private var doubtedAt: UInt64 = 0
     /// Results and retries that Redis has not confirmed.
     public var uncommitted = 0
     /// When the last question was asked whose answer brought the project's news, in nanoseconds since boot; nil before the
@@ -110,7 +118,17 @@ public struct SendGate: Equatable, Sendable {
 
     public mutating func blockWritten(now: UInt64) { blockedAt = now }
 
-    public mutating func unblock() { blockReason = nil }
+    public mutating func unblock() { (blockReason, mayProbe) = (nil, false) }
+
+    /// FCM refused a recipient, or the flush is sent that says so.
+    public mutating func doubt(now: UInt64) { (isDoubted, doubtedAt) = (true, now) }
+
+    /// Redis knows whether there is a doubt.
+    ///
+    /// - Parameter askedNs: when it was asked.
+    public mutating func updateDoubt(_ isDoubted: Bool, askedNs: UInt64) {
+        if isDoubted || askedNs > doubtedAt { self.isDoubted = isDoubted }
+    }
 
     /// The first reason why nothing of this scope may begin; nil when it may.
     ///

@@ -21,6 +21,7 @@ extension SendMachine {
 
     private mutating func beginBatch(_ claim: Claim, _ job: Int) {
         let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
+        batches[slot].isProjectAccepted = gate.blockReason == nil && !gate.isDoubted
         if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
         if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
         if jobs[job]?.abort == nil, !claim.abort.isEmpty { jobs[job]?.abort = AbortCode.decode(claim.abort) }

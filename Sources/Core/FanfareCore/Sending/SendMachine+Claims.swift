@@ -49,9 +49,12 @@ extension SendMachine {
     }
 
     private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64) {
+        gate.updateDoubt(reply.isProjectDoubted, askedNs: askedNs)
         if reply.probeMs > 0 {
+            if gate.blockReason == nil { logBlock(reply.blockReason) }
             if gate.blockReason != reply.blockReason { gate.block(reply.blockReason, now: gate.blockedAt) }
-            if reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
+            if reply.isProbe { gate.mayProbe = true }
+            if reply.isProbe || reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
         } else if gate.blockReason != nil, askedNs > gate.blockedAt {
             gate.unblock()
             actions.append(.retryCredential)
@@ -73,12 +76,9 @@ extension SendMachine {
 
     /// The demand of a project whose recipients share requests.
     ///
-    /// - Parameter onlyProbe: true if the project is blocked.
-    func sharedDemand(onlyProbe: Bool) -> SharedDemand {
-        func size(_ slot: Int) -> Int {
-            let isSendable = jobs[batches[slot].job]?.abort == nil && (batches[slot].isProbe || !onlyProbe)
-            return isSendable ? requestSize(slot) : 1
-        }
+    /// Not of a blocked project, whose probe is one recipient.
+    func sharedDemand() -> SharedDemand {
+        func size(_ slot: Int) -> Int { jobs[batches[slot].job]?.abort == nil ? requestSize(slot) : 1 }
         var demand = SharedDemand()
         for slot in queue.singles.places.lazy.map(\.slot) {
             let size = size(slot)
@@ -95,7 +95,8 @@ extension SendMachine {
     @inline(__always)
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
-        guard most > 1 else { return 1 }
+        // The probe of a blocked project is one recipient.
+        guard most > 1, gate.blockReason == nil else { return 1 }
         return min(most, sendableCount(slot), max(1, settings.quotaPerMinute / 4))
     }
 }

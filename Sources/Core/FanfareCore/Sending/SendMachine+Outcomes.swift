@@ -23,7 +23,7 @@ extension SendMachine {
         if let member = request.member {
             answered(verdicts[0], member: member, request)
         } else {
-            applyVerdicts(slot)
+            applyVerdicts(request)
             for index in verdicts.indices { settle(verdicts[index], request.positions[index], request) }
         }
         retire(slot)
@@ -76,15 +76,11 @@ extension SendMachine {
             let decided = decide(verdict, credential: request.credential)
             return settle(decided, position, slot, startedMs: request.started.projectMs)
         }
-        guard case .refreshCredential(let failure) = verdict else {
-            return settle(verdict, position, slot, startedMs: request.started.projectMs)
-        }
-        actions.append(.refuseCredential(request.credential))
-        switch batches[slot].state {
-        case .ending: end(position, slot)
-        case .sending where settings.canRefreshCredential && batches[slot].unsent.repeatRefused(position): enqueue(slot)
-        case .sending: settle(.blockProject(failure), position, slot, startedMs: request.started.projectMs)
-        case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
+        switch verdict {
+        case .refreshCredential(let failure):
+            if !isRepeatedWithNewToken(position, request) { refuse(failure, position, request) }
+        case .blockProject(let failure): refuse(failure, position, request)
+        default: settle(verdict, position, slot, startedMs: request.started.projectMs)
         }
     }
 
@@ -104,27 +100,34 @@ extension SendMachine {
 
     /// Applies the verdicts to the message and the project, before any of them is settled: Redis judges the message by the
     /// first answers it gets, which must not be the good ones alone.
-    private mutating func applyVerdicts(_ slot: Int) {
+    private mutating func applyVerdicts(_ request: InFlightRequest) {
         var sent = 0
         for verdict in verdicts {
-            if verdict.isAccepted { sent += 1 } else { apply(verdict, slot) }
+            if verdict.isAccepted { sent += 1 } else { apply(verdict, request) }
         }
-        if sent > 0 { countAnswers(sent, endsBlock: true, slot) }
+        guard sent > 0 else { return }
+        countAnswers(sent, request.slot)
+        accepted(request)
     }
 
-    private mutating func apply(_ verdict: Verdict, _ slot: Int) {
+    private mutating func apply(_ verdict: Verdict, _ request: InFlightRequest) {
+        let slot = request.slot
         if let milliseconds = verdict.holdProjectMs {
             hold(milliseconds: milliseconds)
             writeHold(milliseconds, slot)
         }
         switch verdict {
-        case .sent, .sentPartly, .managed: countAnswers(1, endsBlock: true, slot)
+        case .sent, .sentPartly, .managed:
+            countAnswers(1, slot)
+            accepted(request)
         case .failed(let failure):
             let isBad = failure.action == .fixMessage
-            countAnswers(1, bad: isBad ? failure : nil, endsBlock: true, slot)
+            countAnswers(1, bad: isBad ? failure : nil, slot)
+            // It judges the recipient or the message, and says nothing of the project.
+            if request.isProbe { useNoProbe(slot) }
             if failure.error == .thirdPartyAuthError { alert(failure) }
         case .retry(let retry) where retry.cause == .answered:
-            countAnswers(1, endsBlock: false, slot)
+            countAnswers(1, slot)
         case .retry, .unknown, .refreshCredential, .blockProject: break
         }
     }
@@ -179,19 +182,25 @@ extension SendMachine {
         let slot = request.slot
         var verdict = verdict
         switch verdict {
+        case .refreshCredential(let failure) where renewsInBackground(request): verdict = .blockProject(failure)
         case .refreshCredential(let failure):
-            actions.append(.refuseCredential(request.credential))
             // Refused again with a token that is newer than the one refused before: a third will not help.
             let isNewer = refusedForMember.map { request.credential > $0 } ?? false
-            if isNewer || !settings.canRefreshCredential { verdict = .blockProject(failure) }
+            if isNewer || !settings.canRefreshCredential {
+                verdict = .blockProject(failure)
+            } else {
+                actions.append(.refuseCredential(request.credential))
+            }
             refusedForMember = request.credential
         case .sent: refusedForMember = nil
         default: break
         }
-        apply(verdict, slot)
+        apply(verdict, request)
+        let name = RecipientRateLimiter.name(member, kind: .token)
+        if case .blockProject(let failure) = verdict { report(failure, of: name, request.positions[0], request) }
         if case .retry(let retry) = verdict, retry.scope == .device {
             let untilMs = now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
-            refuseRate(RecipientRateLimiter.name(member, kind: .token), untilMs: untilMs, slot)
+            refuseRate(name, untilMs: untilMs, slot)
         }
         rounds[slot]?.answered(verdict, member: member)
         recount(slot)

@@ -98,31 +98,28 @@ extension SendMachine {
 
     private mutating func park(_ failure: Failure, _ position: Int, _ slot: Int) {
         let reason = BlockReason.text(failure)
-        if gate.blockReason == nil {
-            log(.error, "The project cannot send and is paused; one send a minute probes it.", [("reason", reason)])
-        }
+        if gate.blockReason == nil { logBlock(reason) }
         gate.block(reason, now: now.monotonicNs)
         touch(slot)
         batches[slot].pending.blockReason = reason
         writeRetry(position, slot, dueMs: now.projectMs, isParked: true)
     }
 
-    /// Counts answers to sends of a fan-out's first pass, by which Redis judges the message, and ends a block.
+    /// Counts answers to sends of a fan-out's first pass, by which Redis judges the message.
     ///
-    /// - Parameters:
-    ///   - bad: an answer that says that the message is wrong.
-    ///   - endsBlock: whether the API of sends accepted the project. Operations do not count: they go to other APIs.
-    mutating func countAnswers(_ count: Int, bad: Failure? = nil, endsBlock: Bool, _ slot: Int) {
-        if batches[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize {
-            batches[slot].pending.answers += count
-            if let bad {
-                batches[slot].pending.badAnswers += 1
-                batches[slot].pending.badAnswer = AbortCode.encode(bad)
-            }
-        }
-        guard endsBlock, gate.blockReason != nil, !batches[slot].source.isManagement else { return }
+    /// - Parameter bad: an answer that says that the message is wrong.
+    mutating func countAnswers(_ count: Int, bad: Failure? = nil, _ slot: Int) {
+        guard batches[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize else { return }
+        batches[slot].pending.answers += count
+        guard let bad else { return }
+        batches[slot].pending.badAnswers += 1
+        batches[slot].pending.badAnswer = AbortCode.encode(bad)
+    }
+
+    /// The probe proved nothing about the project: the next one begins at once.
+    mutating func useNoProbe(_ slot: Int) {
         touch(slot)
-        batches[slot].pending.projectAnswers = true
+        batches[slot].pending.probeUnused = true
     }
 
     mutating func writeHold(_ milliseconds: Int64, _ slot: Int) {
@@ -155,7 +152,7 @@ extension SendMachine {
 
     // MARK: Flushes
 
-    private mutating func touch(_ slot: Int) {
+    mutating func touch(_ slot: Int) {
         if !batches[slot].isDirty {
             batches[slot].isDirty = true
             dirty.append(slot)
@@ -197,9 +194,10 @@ extension SendMachine {
     private mutating func submit(_ call: RecordCall, _ slot: Int) {
         var call = call
         if !call.blockReason.isEmpty { gate.blockWritten(now: now.monotonicNs) }
+        if !call.refused.isEmpty { gate.doubt(now: now.monotonicNs) }
         // The batch closes only after every earlier flush: a call that overtook one would leave it without a batch.
         call.finish = batches[slot].open == 0 && batches[slot].openFlushes == 0
-        call.probeUnused = call.finish && batches[slot].isProbe && !batches[slot].wasSent
+        if call.finish, batches[slot].isProbe, !batches[slot].wasSent { call.probeUnused = true }
         batches[slot].flushNumber += 1
         batches[slot].openFlushes += 1
         call.number = batches[slot].flushNumber

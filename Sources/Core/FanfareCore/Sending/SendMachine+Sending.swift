@@ -17,6 +17,7 @@ extension SendMachine {
         self.now = now
         swap(&actions, &output)
         defer { swap(&actions, &output) }
+        if gate.blockReason != nil { returnRefused() }
         switch gate.reason(for: .sending, now: now.monotonicNs) {
         case nil: break
         case .held(let untilNs): return armWake(untilNs)
@@ -57,10 +58,7 @@ extension SendMachine {
     /// - Parameter done: grows by the batches that have nothing left to send.
     private mutating func send(from places: [SendQueue.Place], _ room: inout Room, _ done: inout Int) -> Bool {
         for slot in places.lazy.map(\.slot) {
-            // A block holds sends only: operations go to other APIs.
-            guard gate.blockReason == nil || batches[slot].isProbe || batches[slot].source.isManagement else {
-                continue
-            }
+            guard maySendWhileBlocked(slot) else { continue }
             if isClosed(slot, now) {
                 // Its job's send window has closed: what is unsent goes back until the window opens.
                 stop(slot)
@@ -113,7 +111,7 @@ extension SendMachine {
         let window = max(settings.window, most)
         requestWatermark(slot, window: window)
         let isGranted = isGranted(slot)
-        while unsentCount(slot) > 0 {
+        while unsentCount(slot) > 0, maySendWhileBlocked(slot) {
             // What waits for a guard needs no permits, and keeps no other batch back.
             if isGranted, batches[slot].unsent.leftBelowWatermark == 0 { return true }
             guard let count = recipients(slot, adapter, most, room) else {
@@ -280,6 +278,8 @@ extension SendMachine {
                 positions: positions,
                 member: member,
                 credential: gate.resources.credentialGeneration,
+                fingerprint: gate.resources.credentialFingerprint,
+                isProbe: !adapter.isManagement && useProbe(),
                 started: now
             )
         )
@@ -322,17 +322,5 @@ extension SendMachine {
         guard !isWakeArmed else { return }
         isWakeArmed = true
         actions.append(.arm(.wake, at: max(time, now.monotonicNs + 1_000_000)))
-    }
-
-    /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until its
-    /// probe; the others wait as they are.
-    private mutating func parkOne(_ failure: Failure) {
-        // A send is preferred to an operation: the block is about sends.
-        for slot in (queue.singles.places + queue.fanouts.places + queue.managed.places).map(\.slot) {
-            if gate.blockReason != nil, !batches[slot].isProbe { continue }
-            guard let position = batches[slot].unsent.nextWithoutSend() else { continue }
-            recount(slot)
-            return settle(.blockProject(failure), position, slot, startedMs: now.projectMs)
-        }
     }
 }

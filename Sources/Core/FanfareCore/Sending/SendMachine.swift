@@ -112,6 +112,10 @@ public struct SendMachine {
     var lastOverloadNs: UInt64?
     /// The access token that was last refused for a member of a group.
     var refusedForMember: Int?
+    /// The fingerprint of the credential that had the last accepted send, and the access token that was refused since.
+    var acceptedCredential: UInt64 = 0
+    var doubtedToken: Int?
+    var refusalLogs = LogThrottle(seconds: 60)
     var credentialAlerts = LogThrottle(seconds: 60)
     /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
     var loggedRefusals: [String: Int64] = [:]
@@ -278,7 +282,12 @@ public struct SendMachine {
     /// The outcome rules' input besides a recipient of the batch.
     @inline(__always)
     func situation(_ slot: Int) -> OutcomeRules.Situation {
-        OutcomeRules.Situation(job: sendJob(slot), ending: jobs[batches[slot].job]?.ending, now: now)
+        OutcomeRules.Situation(
+            job: sendJob(slot),
+            ending: jobs[batches[slot].job]?.ending,
+            now: now,
+            isProjectAccepted: batches[slot].isProjectAccepted
+        )
     }
 
     mutating func log(

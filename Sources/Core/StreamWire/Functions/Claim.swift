@@ -158,26 +158,36 @@ public struct RecipientHistory: Equatable, Sendable {
     /// The first attempt, in the project's time; 0 before it.
     public var firstAttemptMs: Int64
     public var maybeDuplicate: Bool
+    /// Refusals that may be the recipient's or the project's, of which the last may be the recipient's own; 0 for none.
+    public var refusals: Int
 
-    public init(attempts: Int = 0, firstAttemptMs: Int64 = 0, maybeDuplicate: Bool = false) {
+    public init(attempts: Int = 0, firstAttemptMs: Int64 = 0, maybeDuplicate: Bool = false, refusals: Int = 0) {
         self.attempts = attempts
         self.firstAttemptMs = firstAttemptMs
         self.maybeDuplicate = maybeDuplicate
+        self.refusals = refusals
     }
 
+    /// Each zero in front of the first attempt is a refusal: a worker that does not know refusals reads the same time.
     public func packed(with recipient: String) -> String {
-        "\(attempts)|\(firstAttemptMs)|\(maybeDuplicate ? 1 : 0)|\(recipient)"
+        let zeros = String(repeating: "0", count: min(max(0, refusals), Self.mostRefusals))
+        return "\(attempts)|\(zeros)\(firstAttemptMs)|\(maybeDuplicate ? 1 : 0)|\(recipient)"
     }
+
+    /// More refusals are not told apart.
+    private static let mostRefusals = 9
 
     static func parse(_ text: String) -> (RecipientHistory, String)? {
         // A condition holds bars of its own, so only the first three count.
         let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, let attempts = Int(parts[0]), let first = Int64(parts[1]) else { return nil }
+        let zeros = parts[1].prefix { $0 == "0" }.count
         let history = RecipientHistory(
             // Bounded: later attempts are added to it.
             attempts: min(max(0, attempts), 1 << 30),
             firstAttemptMs: first,
-            maybeDuplicate: parts[2] == "1"
+            maybeDuplicate: parts[2] == "1",
+            refusals: min(mostRefusals, zeros == parts[1].count ? max(0, zeros - 1) : zeros)
         )
         return (history, String(parts[3]))
     }

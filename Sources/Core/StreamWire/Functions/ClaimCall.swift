@@ -32,6 +32,8 @@ public struct ClaimCall: Equatable, Sendable {
     public var nowMs: Int64 = 0
     /// FCM's answers since the last claim; nil from a worker that counts none.
     public var answers: AnswerReport?
+    /// Recipients at hand that FCM has not refused, while the project is blocked; nil when it is not.
+    public var held: Int?
     /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
     public var multicast: Int?
     /// Whether that multicast is of a job of one batch, which does not wait for the debt of fan-outs.
@@ -80,6 +82,7 @@ public struct ClaimCall: Equatable, Sendable {
         if let multicast { optional += ["multicast", String(multicast)] }
         if isMulticastSmall { optional += ["small", "1"] }
         if let quarantine { optional += ["quarantine", quarantine.rawValue] }
+        if let held { optional += ["held", String(held)] }
         return FunctionLibrary.call(
             "claim",
             keys,
@@ -117,6 +120,10 @@ public struct ClaimReply: Equatable, Sendable {
     /// Time to the next probe of a blocked project; 0 when it is not blocked.
     public var probeMs: Int64
     public var blockReason: String
+    /// Whether this worker may send one of the recipients that it holds as the probe of a blocked project.
+    public var isProbe = false
+    /// Whether FCM has refused recipients since the last accepted send.
+    public var isProjectDoubted = false
     /// When the next retry or held-back job is due, in the project's time; 0 when there is none.
     public var nextDueMs: Int64
     /// A job whose audience is being copied; empty when there is none.
@@ -163,6 +170,8 @@ extension ClaimReply {
         holdMs = try number("hold_ms")
         probeMs = try number("probe_ms")
         blockReason = try text("block")
+        isProbe = reply.flag("probe")
+        isProjectDoubted = reply.flag("doubted")
         nextDueMs = try number("next_due")
         copying = try text("copying")
         // Both absent in replies of older libraries.

@@ -67,12 +67,20 @@ public struct RecordCall: Equatable, Sendable {
     /// The last send of the batch has begun.
     public var allSent = false
     public var holdMs: Int64 = 0
-    /// Why the project is blocked until an operator acts; empty when it is not.
+    /// Why the project is blocked until an operator acts, whoever the recipient is; empty when it is not.
     public var blockReason = ""
-    /// FCM answered for this project: a block, if there was one, is over.
+    /// FCM accepted a send of the project: a block, if there was one, is over, and so is a doubt.
     public var projectAnswers = false
-    /// The project's probe ended without a send: the next one begins at once.
+    /// The project's probe proved nothing: the next one begins at once.
     public var probeUnused = false
+    /// Why FCM refused a recipient or the project; empty when it did not.
+    public var refusal = ""
+    /// Hashes of the recipients that were refused after the last accepted send, and count as evidence against the project.
+    public var refused: [UInt64] = []
+    /// The fingerprint of the credential that was refused.
+    public var refusedCredential: UInt64 = 0
+    /// The fingerprint of a credential with an accepted send; nil when Redis need not hear of it.
+    public var acceptedCredential: UInt64?
     /// Grows with each call of a batch, so that a repeated call is recognised.
     public var number = 1
     public var answers = 0
@@ -154,8 +162,26 @@ public struct RecordCall: Equatable, Sendable {
         }
         results.appendErrors(to: &command)
         if indexesTokens { results.appendFingerprints(to: &command) }
+        appendRefusals(to: &command)
         return command
     }
+
+    private func appendRefusals(to command: inout RedisCommand) {
+        if let acceptedCredential {
+            command.append("accepted")
+            command.append(Self.hexadecimal(acceptedCredential))
+        }
+        guard !refusal.isEmpty else { return }
+        command.append("refusal")
+        command.append(refusal)
+        guard !refused.isEmpty else { return }
+        command.append("refused")
+        command.append(refused.map(Self.hexadecimal).joined(separator: " "))
+        command.append("credential")
+        command.append(Self.hexadecimal(refusedCredential))
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String { String(number, radix: 16) }
 }
 
 public enum RecordReply: Equatable, Sendable {

@@ -31,7 +31,8 @@
 --                                   of a long text, see recipients.lua. They are deleted with their batch
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result; a one-recipient job has none
---   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result
+--   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result; each
+--                                   zero in front of first_ms is a refusal of the recipient, see is_refused
 --   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time, DUE_UNSENT, DUE_RETRY,
 --                                   DUE_FANOUT_RETRY, DUE_MANAGEMENT: unsent recipients, retries of jobs of one batch,
 --                                   retries of fan-outs, and all recipients of management
@@ -109,6 +110,8 @@
 --   ctl `version`                   of the worker that started last
 --   ctl `managed_at`, `connect_at`  when the next operation, and the next XMPP connection, may begin
 --   ctl `quota`, `quota:<worker>`   the lowest quota of the living workers, which counts; the quota of each
+--   ctl `doubted`, `proven`         "<hash>/<job>" of the different recipients that FCM refused since the last accepted
+--                                   send; fingerprints of the credentials that had an accepted send, the latest last
 --   ctl also: block, block_until, hold_until, pause, recovering
 
 local BATCH = 1000

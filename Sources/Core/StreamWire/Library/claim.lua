@@ -1,20 +1,7 @@
 -- claim: work, permits and news for a worker.
 
-local unblock, unacknowledged, claim, spec
+local unacknowledged, claim, spec
 do
-
--- Ends the project's block: the jobs that waited for it go on.
-function unblock(base)
-  for _, id in ipairs(redis.call('SMEMBERS', base .. 'blocked')) do
-    local job = base .. 'job:' .. id
-    local spec = load_spec(base, id)
-    if spec and not spec.paused and redis.call('HGET', job, 'state') == 'paused' then
-      write_free_state(base, id, spec)
-    end
-  end
-  write('DEL', base .. 'blocked')
-  write('HDEL', base .. 'ctl', 'block', 'block_until')
-end
 
 -- Entries of a stream that a group has not acknowledged. After a deletion the lag is unknown, and every entry counts.
 function unacknowledged(stream, group)
@@ -114,25 +101,6 @@ local function restore_one(base, now)
       write('SREM', base .. 'restoring', id)
     end
   end
-end
-
--- Claims the probe of a blocked project: one send. Its claim moves the next probe by 60 s, so there is one at a time.
--- Returns the ms until the next one, 0 when no recipient is left to probe with.
-local function claim_probe(plan)
-  local base, now = plan.base, plan.now
-  local before = #plan.claims
-  for _, set in ipairs(DUE_SENDS) do
-    for _ = 1, 20 do
-      if #plan.claims > before or redis.call('ZCOUNT', base .. set, '-inf', int(now)) == 0 then break end
-      claim_due(plan, set, 1, 1, true)
-    end
-  end
-  if #plan.claims > before then
-    write('HSET', base .. 'ctl', 'block_until', int(now + 60000))
-    return 60000
-  end
-  unblock(base)
-  return 0
 end
 
 -- Bounded: many orphans of jobs that are over must not block the server.
@@ -286,7 +254,8 @@ local function claim_work(plan, state)
       if taken then plan.claims[#plan.claims + 1] = taken end
     end
   elseif block then
-    if tonumber(state.block_until) <= plan.now then probe_ms = claim_probe(plan) end
+    probe_ms = claim_while_blocked(plan, state, { orphans = claim_orphans, queues = claim_queues, active = claim_active,
+      due_sends = claim_due_sends })
     claim_managed(plan)
   else
     claim_orphans(plan)
@@ -303,7 +272,7 @@ end
 -- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
 -- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1: see lend; `quarantine`: see
--- quarantine.lua.
+-- quarantine.lua; `held`: see claim_while_blocked.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
 -- of each; `claims`: see new_claim.
 function claim(base, args)
@@ -320,14 +289,15 @@ function claim(base, args)
     budget = tonumber(retries), shares_requests = more.multicast ~= nil }
   apply_due_times(base, now, wall)
   apply_later(base, now)
-  local block_until, block, pause, alone, known_quota = unpack(redis.call('HMGET', base .. 'ctl', 'block_until',
-    'block', 'pause', 'alone', 'quota:' .. worker))
+  local block_until, block, pause, alone, known_quota, doubted = unpack(redis.call('HMGET', base .. 'ctl', 'block_until',
+    'block', 'pause', 'alone', 'quota:' .. worker, 'doubted'))
   if known_quota ~= quota then
     redis.call('HSET', base .. 'ctl', 'quota:' .. worker, quota)
     control.quota = update_quota(base)
   end
   local state = { hold_ms = math.max(0, (tonumber(control.hold_until) or 0) - now), pause = pause or '', block = block,
-    block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now), grant = more.quarantine }
+    block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now), grant = more.quarantine,
+    held = tonumber(more.held), is_probe = false }
   if plan.most > 0 then
     claim_endings(plan)
     restore_one(base, now)
@@ -351,13 +321,16 @@ function claim(base, args)
   local said, refused = unpack(redis.call('HMGET', base .. 'ctl', 'said', 'refused'))
   news_cursor = read_news(base, 'news', said, news_cursor, news)
   refused_cursor = read_news(base, 'refused', refused, refused_cursor, news)
-  return { 'outcome', 'ok', 'now', int(now), 'clock_offset', int(now - wall), 'hold_ms', int(state.hold_ms),
+  local reply = { 'outcome', 'ok', 'now', int(now), 'clock_offset', int(now - wall), 'hold_ms', int(state.hold_ms),
     'probe_ms', int(probe_ms), 'block', block or '', 'next_due', int(next_due_ms(base, now, wall)),
     'copying', redis.call('SRANDMEMBER', base .. 'copying') or '', 'suspect', state.quarantine_mode,
     'closed_window_job', window_job or '', 'closed_window', window or '',
     'unfinished', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,
     'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }
+  if doubted then add_pair(reply, 'doubted', '1') end
+  if state.is_probe then add_pair(reply, 'probe', '1') end
+  return reply
 end
 
 -- spec: what a worker needs to send for a job; empty when the job is over.

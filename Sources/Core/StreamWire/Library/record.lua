@@ -115,7 +115,9 @@ local function change_block(base, id, flush, reason, answer)
       write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
       flush.job.reason, flush.job.state, flush.is_listed = reason, 'paused', true
     end
-  elseif answer ~= '0' and redis.call('HEXISTS', control, 'block') == 1 then
+  elseif answer ~= '0' then
+    if answer == '1' then write('HDEL', control, 'doubted') end
+    if redis.call('HEXISTS', control, 'block') == 0 then return end
     if answer == '1' then
       add_mark(base, 'resume', 'FCM accepts the project again')
       unblock(base)
@@ -206,6 +208,7 @@ local function write_progress(base, id, flush, left, removed, grown, unsent)
     local size = flush.had_waiting and redis.call('HLEN', base .. 'wait:' .. id) or 0
     retrying = size - removed + grown - unsent
     add_pair(flush.job_fields, 'retrying', int(retrying))
+    if retrying == 0 then clear_refusal(base, id, flush) end
   end
   if #flush.job_fields > 0 then write('HSET', base .. 'job:' .. id, unpack(flush.job_fields)) end
   return retrying
@@ -233,7 +236,10 @@ end
 local function decide_flush(base, id, n, flush, call, args, at)
   local holder, removed, fewer = flush.holder, 0, 0
   count_results(base, id, flush)
-  if flush.first_time then change_block(base, id, flush, call.block_reason, call.project_answers) end
+  if flush.first_time then
+    change_block(base, id, flush, call.block_reason, call.project_answers)
+    if call.refusal then weigh_refusals(base, id, flush, call) end
+  end
   if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
   local retried, grown, more = write_retries(base, id, flush, args, at, call.retries)
   if flush.first_time and call.hold_ms > 0 then hold_project(base, call.hold_ms, flush.now()) end
@@ -303,7 +309,8 @@ end
 --   feedback         index, kind, recipient, action, replacement, error
 --   refused_rates    "<kind>:<recipient>", until when no send to it begins
 -- and optional names, each with its value: `subscribed`, see count_subscribed; `errors`, see count_errors; `prints`, see
--- index_results; `attempts`, see judge_guards. `common`: see new_common.
+-- index_results; `attempts`, see judge_guards; `refusal`, `refused`, `credential`, see weigh_refusals; `accepted`, see
+-- prove_credential. `common`: see new_common.
 -- Returns one of these:
 --   'ok'             also with `abort`, the error that ends every unsent recipient of the job, or '', and for a guarded
 --                    job `watermark` and `wait_ms` (see raise_watermark), `paused` and `reason` (see judge_guards)
@@ -332,9 +339,10 @@ function record(base, args, common)
   if is_late and tonumber(n) and tonumber(n) * BATCH >= tonumber(spec.next or '0') then
     write('HSETNX', base .. 'rolled:' .. id, n, '0')
   end
+  local more = pairs_to_map(args, 23 + 4 * tonumber(retries) + 6 * tonumber(feedback) + 2 * tonumber(refused_rates))
   -- A plain call has results only. Any other may queue, block or stop jobs, which changes `is_listed`.
   local is_plain = not is_late and retries == '0' and block_reason == '' and project_answers == '0'
-    and spec.class ~= BROADCAST
+    and not more.refusal and spec.class ~= BROADCAST
   if not is_plain then common.is_listed = {} end
   local ends_bare = is_plain and is_bare(base, id, flush)
   flush.fresh, flush.counts, flush.old, flush.marks =
@@ -348,10 +356,10 @@ function record(base, args, common)
     if flush.first_time then hold_recipient(base, recipient, tonumber(until_ms), flush.now()) end
     at = at + 2
   end
-  local more = pairs_to_map(args, at)
   flush.errors = count_errors(more.errors, letters, flush.old)
   if entry and more.prints then index_results(base, entry, more.prints) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
+  if more.accepted then prove_credential(base, more.accepted) end
   local abort = spec.abort or ''
   if ends_bare then
     end_single(base, id, n, flush)
@@ -359,7 +367,8 @@ function record(base, args, common)
     abort = make_flush(base, id, n, flush, { watermark = watermark, finish = finish == '1', hold_ms = tonumber(hold_ms),
       block_reason = block_reason, project_answers = project_answers, answers = tonumber(answers),
       bad_answers = tonumber(bad_answers), bad_answer = bad_answer, retries = tonumber(retries), number = number,
-      all_sent = all_sent == '1', attempts = more.attempts or '' }, args, 23)
+      all_sent = all_sent == '1', attempts = more.attempts or '', refusal = more.refusal, refused = more.refused,
+      credential = more.credential }, args, 23)
   end
   if abort == '' and not flush.guarded then return 'ok' end
   local reply = { 'outcome', 'ok', 'abort', abort }

@@ -64,8 +64,9 @@ local function defer_due(plan, set, member, due, id, spec, jobs, is_chosen)
 end
 
 -- The recipients of a set that are due and can be claimed: a list of at most `most` jobs, and a map of job -> indexes.
-local function collect_due(plan, set, limit, most, specs)
-  local base = plan.base
+-- `probe`: see claim_due.
+local function collect_due(plan, set, limit, most, specs, probe)
+  local base, size = plan.base, probe and 1 or BATCH
   local due = redis.call('ZRANGEBYSCORE', base .. set, '-inf', int(plan.now), 'WITHSCORES', 'LIMIT', 0, limit)
   local order, by_job = {}, {}
   for i = 1, #due, 2 do
@@ -73,24 +74,28 @@ local function collect_due(plan, set, limit, most, specs)
     local id, index = split_name(member)
     specs[id] = specs[id] or load_spec(base, id) or { is_gone = true }
     local spec = specs[id]
-    if spec.is_gone or redis.call('HEXISTS', base .. 'wait:' .. id, index) == 0 then
+    local value = not spec.is_gone and redis.call('HGET', base .. 'wait:' .. id, index)
+    if not value then
       write('ZREM', base .. set, member)
+    elseif probe == 'fresh' and is_refused(value) then
+      -- It stays for the probe of the kind 'any'.
     elseif not defer_due(plan, set, member, due[i + 1], id, spec, #order, by_job[id]) then
       if not by_job[id] and #order < most then
         by_job[id] = {}
         order[#order + 1] = id
       end
       local list = by_job[id]
-      if list and #list < BATCH then list[#list + 1] = index end
+      if list and #list < size then list[#list + 1] = index end
     end
   end
   return order, by_job
 end
 
 -- Claims recipients that are due in one of the sets, in batches of one job each. Returns their number.
-function claim_due(plan, set, limit, most, is_probe)
+-- `probe`: claims one as a probe, `fresh`: that FCM has not refused, or `any`; nil claims no probe.
+function claim_due(plan, set, limit, most, probe)
   local specs, given = {}, 0
-  local order, by_job = collect_due(plan, set, limit, most, specs)
+  local order, by_job = collect_due(plan, set, limit, most, specs, probe)
   for _, id in ipairs(order) do
     local indexes = by_job[id]
     given = given + #indexes
@@ -98,7 +103,7 @@ function claim_due(plan, set, limit, most, is_probe)
       local members = {}
       for i, index in ipairs(indexes) do members[i] = id .. '/' .. index end
       write('ZREM', plan.base .. set, unpack(members))
-      return open_retry(plan, id, specs[id], indexes, is_probe)
+      return open_retry(plan, id, specs[id], indexes, probe)
     end)
   end
   return given
@@ -110,8 +115,9 @@ function claim_resend(plan, id, spec)
   local taken = in_step(base, id, function()
     write('HDEL', base .. 'spec:' .. id, 'again')
     if not redis.call('HGET', base .. 'wait:' .. id, '0') then return nil end
-    local retry = open_retry(plan, id, spec, { '0' })
+    local retry = open_retry(plan, id, spec, { '0' }, plan.is_probe_due)
     if retry then hold_slot_for_send(base, id) end
+    plan.has_probe = retry and plan.is_probe_due
     return retry
   end)
   return taken, taken and 1

@@ -1,3 +1,4 @@
+internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
 
@@ -7,6 +8,8 @@ protocol CredentialSource: AnyObject {
     var projectID: String? { get }
     /// Counts the secrets; a refusal of an older one than that of ``headers`` is ignored.
     var generation: Int { get }
+    /// See ``CredentialFingerprint``; 0 for no credential.
+    var fingerprint: UInt64 { get }
     /// The request headers with the current secret, built once for each.
     var headers: RequestHeaders { get }
     func readiness() -> SendGate.Credential
@@ -55,6 +58,7 @@ struct RequestHeaders {
 final class ServerKeyCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0
+    let fingerprint: UInt64
     let headers: RequestHeaders
     let isStuck = false
     var onChange: () -> Void = {}
@@ -63,6 +67,7 @@ final class ServerKeyCredential: CredentialSource {
     var refusal: Failure?
 
     init(_ project: WorkerConfiguration.Project) {
+        fingerprint = CredentialFingerprint.of(serverKey: project.serverKey ?? "")
         headers = RequestHeaders(
             authorization: "key=\(project.serverKey ?? "")",
             isOAuth: false,
@@ -83,6 +88,7 @@ final class ServerKeyCredential: CredentialSource {
 final class LostCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0
+    let fingerprint: UInt64 = 0
     let headers = RequestHeaders(authorization: "", isOAuth: false, senderID: "")
     let isStuck = false
     var onChange: () -> Void = {}

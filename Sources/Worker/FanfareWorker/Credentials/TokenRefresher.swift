@@ -22,6 +22,7 @@ final class TokenRefresher: CredentialSource {
     private var lifetimeWarnings = LogThrottle(seconds: 60)
 
     private(set) var generation = 0
+    let fingerprint: UInt64
     private(set) var headers: RequestHeaders
     var projectID: String? { credential.projectID }
 
@@ -31,6 +32,7 @@ final class TokenRefresher: CredentialSource {
     init(project: ProjectContext, credential: Credential, origin: OriginConfiguration) throws {
         self.project = project
         self.credential = credential
+        fingerprint = CredentialFingerprint.of(credential)
         signer = try credential.privateKey.map { try RS256Signer(pem: $0) }
         exchange = TokenExchange(credential, nowSeconds: 0)
         headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")

@@ -57,6 +57,7 @@ final class SendDriver {
         resources.leaseHolds = project.leaseHolds
         resources.credential = credentials.readiness()
         resources.credentialGeneration = credentials.generation
+        resources.credentialFingerprint = credentials.fingerprint
         resources.isCredentialStuck = credentials.isStuck
         resources.isQuarantineOpen = quarantine.gate.admits(project.project.id)
         resources.isQuarantineHeld = quarantine.gate.isExclusive

@@ -86,8 +86,18 @@ import Testing
         claim(&rig, "fanout", count: 25, .message(total: 2_000))
         rig.machine.gate.block("why", now: 0)
         let call = try ask(&rig)
-        #expect(call.most == 1 && call.wanted == 1 && call.wantedSingle == 1 && call.permitsSingle > 0)
+        #expect(call.most == 1 && call.permitsSingle == 1 && call.held == 50)
         #expect(rig.machine.reasonNotToTake(now: rig.now) == .blocked("why"))
+    }
+
+    /// A job that waits in the stream may bring the recipient that proves the project.
+    @Test func blockedWorkerWithoutARecipientTakesAJob() throws {
+        var rig = rig()
+        rig.machine.gate.block("why", now: 0)
+        #expect(try ask(&rig).held == 0)
+        #expect(rig.machine.reasonNotToTake(now: rig.now) == nil)
+        rig.machine.gate.unblock()
+        #expect(try ask(&rig).held == nil)
     }
 
     @Test func workerWithoutACredentialClaimsNothing() throws {
@@ -152,6 +162,7 @@ import Testing
         claim(&rig, "one", count: 1, .message())
         let call = try ask(&rig)
         #expect(call.permitsSingle == 1 && call.permitsFanout == 4 && call.multicast == 4)
-        #expect(rig.machine.sharedDemand(onlyProbe: true) == .init(next: 0, singles: 0))
+        rig.machine.gate.block("why", now: 0)
+        #expect(try ask(&rig).permitsSingle == 1, "the probe of a blocked project is one recipient")
     }
 }

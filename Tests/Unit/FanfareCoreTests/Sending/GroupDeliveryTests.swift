@@ -190,18 +190,30 @@ import Testing
         #expect(settle(round).rateRefusedUntilMs == nil)
     }
 
-    @Test func aBlockEndsTheRoundAndParksTheGroup() throws {
+    @Test func refusedMemberWaitsWhileTheOthersAreSentTo() throws {
         var round = round(["a", "b", "c"])
-        let block = Failure(error: .unspecified, action: .fixCredentials, rawError: "denied", httpStatus: 403)
-        let first = try next(&round)
-        let second = try next(&round)
-        round.answered(.blockProject(block), member: first)
-        #expect(round.next() == nil && !round.isOver, "one is still in flight")
-        round.answered(Self.sent, member: second)
+        let refusal = Failure(error: .unspecified, action: .fixCredentials, rawError: "denied", httpStatus: 403)
+        round.answered(.blockProject(refusal), member: try next(&round))
+        for _ in 0..<2 { round.answered(Self.sent, member: try next(&round)) }
         #expect(round.isOver)
         let decision = settle(round)
-        #expect(Rules.short(decision) == "park 1")
-        #expect(try #require(GroupProgress(decision.recipient.value)).pending == ["a", "c"])
+        #expect(Rules.short(decision) == "retry 60000 2")
+        #expect(try #require(GroupProgress(decision.recipient.value)).pending == ["a"])
+    }
+
+    /// The members that FCM reached have the message; a group of which it reached none fails with the refusal.
+    @Test(arguments: [(true, "sent 4"), (false, "failed UNSPECIFIED_ERROR 4")])
+    func groupOfAMemberRefusedThriceEnds(isReached: Bool, expected: String) {
+        let text = GroupProgress(key: "key", messageID: "m", pending: ["a"], isReached: isReached).text
+        var recipient = Rules.tried(3, value: text)
+        recipient.history.refusals = 2
+        let refusal = Failure(error: .unspecified, action: .fixCredentials, rawError: "denied", httpStatus: 403)
+        let verdict = Verdict.blockProject(refusal)
+        let situation = Rules.situation(.group())
+        let decision = Rules.rules.settle(verdict, recipient, startedMs: 0, situation, random: 0)
+        #expect(Rules.short(decision) == expected)
+        guard case .result(let record) = decision.fate else { return }
+        #expect(record.failedTokens == ["a"] && record.action == (isReached ? .none : .fixCredentials))
     }
 
     @Test func aStoppedRoundGoesBackWithItsRest() throws {

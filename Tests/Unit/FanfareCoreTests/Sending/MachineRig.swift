@@ -51,14 +51,17 @@ struct MachineRig {
         var actions: [SendAction] = []
         let reason = machine.gate.reason(for: .sending, now: now.monotonicNs)
         let wasBlocked = machine.gate.blockReason != nil
+        let mayProbe = machine.gate.mayProbe
+        var probes = 0
         machine.send(within: room, now: now, into: &actions)
         for action in actions {
             if case .send(let request) = action {
                 #expect(reason == nil, "nothing begins while the gate is closed")
-                checkSend(request, wasBlocked: wasBlocked)
+                if checkSend(request, wasBlocked: wasBlocked) { probes += 1 }
             }
             perform(action)
         }
+        #expect(probes <= (mayProbe ? 1 : 0), "one recipient is the probe of a blocked project")
         check()
     }
 
@@ -165,18 +168,19 @@ struct MachineRig {
 
     // MARK: What must hold
 
-    private func checkSend(_ request: SendRequest, wasBlocked: Bool) {
+    /// - Returns: whether it is a probe from among the recipients at hand.
+    private func checkSend(_ request: SendRequest, wasBlocked: Bool) -> Bool {
         guard let flight = machine.request(request.tag), let batch = machine.batch(flight.slot) else {
             Issue.record("a request that is handed on is in flight, and of a batch")
-            return
+            return false
         }
         #expect(batch.state == .sending)
-        #expect(!wasBlocked || batch.isProbe || batch.source.isManagement, "only the probe is sent while blocked")
         for position in flight.positions {
             let last = batch.unsent.sharing(position).last ?? position
             #expect(last < batch.unsent.watermark.confirmed, "nothing is sent above the confirmed watermark")
             #expect(batch.recipients[position].progress == .unsent, "nothing is sent that has its result")
         }
+        return wasBlocked && !batch.isProbe && !batch.source.isManagement
     }
 
     private func check() {

@@ -80,26 +80,6 @@ import Testing
         rig.expectEmpty()
     }
 
-    @Test func aTokenRefusedTwiceBlocksTheProject() {
-        var rig = sending(.message(), count: 1)
-        rig.answer(.refusedToken)
-        rig.send()
-        rig.answer(.refusedToken)
-        #expect(rig.machine.gate.blockReason?.hasPrefix("HTTP 401") == true)
-        let call = rig.confirm().call
-        #expect(call.fates == [0: "p"] && call.blockReason.hasPrefix("HTTP 401"))
-        #expect(rig.logs.count { $0.contains("cannot send") } == 1)
-        rig.expectEmpty()
-    }
-
-    /// A server key cannot be fetched anew.
-    @Test func aRefusedServerKeyBlocksTheProject() {
-        var rig = sending(.message(), count: 1, canRefresh: false)
-        rig.answer(.refusedToken)
-        #expect(rig.confirm().call.fates == [0: "p"])
-        rig.expectEmpty()
-    }
-
     @Test(arguments: [(News.stop(job: "j", epoch: 1), "0r"), (.end(job: "j", status: "cancelled"), "0c")])
     func aRefusedTokenOfABatchThatStopsBlocksNothing(news: News, fate: String) {
         var rig = sending(.message(), count: 1)
@@ -109,55 +89,20 @@ import Testing
         rig.expectEmpty()
     }
 
-    // MARK: Block and probe
-
-    @Test func aBlockedProjectSendsItsProbeOnly() {
-        var rig = sending()
-        rig.answer(.forbidden)
-        rig.answer(.sent())
-        rig.answer(.sent())
-        rig.confirmAll()
-        rig.hold(.of(batch: "1", epoch: 2), .message())
-        rig.hold(.of(batch: "probe", epoch: 3) { $0.isProbe = true }, .message())
-        rig.send()
-        #expect(
-            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches[$0.slot].isProbe } == [
-                true
-            ]
-        )
-        rig.answer(.sent())
-        let call = rig.confirm().call
-        #expect(call.projectAnswers, "FCM answers again")
-        rig.handle(.claimReplied(.empty(permits: 5), askedNs: rig.now.monotonicNs + 1))
-        #expect(rig.machine.gate.blockReason == nil && rig.takeNamed().contains("retryCredential"))
-        rig.send()
-        #expect(rig.requests.count == 1)
-    }
+    // MARK: Block
 
     @Test func anAnswerToAnEarlierQuestionDoesNotEndABlock() {
-        var rig = sending(.message(), count: 1)
+        var rig = MachineRig()
+        rig.hold(.of(count: 2), .message(total: 2))
         let asked = rig.now.monotonicNs
         rig.advance(milliseconds: 10)
-        rig.answer(.forbidden)
+        rig.machine.gate.resources.credential = .failed(Self.failure)
+        rig.send()
         rig.handle(.claimReplied(.empty(), askedNs: asked))
         #expect(rig.machine.gate.blockReason != nil)
         rig.confirmAll()
         rig.handle(.claimReplied(.empty(), askedNs: rig.now.monotonicNs + 1))
         #expect(rig.machine.gate.blockReason == nil)
-    }
-
-    @Test func anotherWorkersBlockStopsSends() {
-        var rig = sending()
-        rig.handle(
-            .claimReplied(
-                .empty {
-                    $0.probeMs = 1_000
-                    $0.blockReason = "HTTP 403"
-                },
-                askedNs: 0
-            )
-        )
-        #expect(rig.machine.gate.blockReason == "HTTP 403")
     }
 
     @Test func unsentProbeClosesAsUnused() {
@@ -356,17 +301,19 @@ import Testing
         rig.hold(.named([progress.text], epoch: 2), .group())
         rig.send()
         rig.answer(.refusedToken)
-        #expect(rig.machine.gate.blockReason != nil)
-        #expect(rig.confirm().call.fates == [0: "p"])
+        let call = rig.confirm().call
+        #expect(call.fates == [0: "r"] && call.refused.count == 1, "a third token will not help")
         rig.expectEmpty()
     }
 
-    @Test func aBlockedRoundLeavesTheQueue() {
-        var rig = roundRig(1)
+    @Test func refusedMemberHoldsBackNoOther() {
+        var rig = roundRig()
         rig.answer(.forbidden)
-        #expect(rig.confirm().call.fates == [0: "p"])
+        rig.answer(.sent())
+        rig.answer(.sent())
+        let call = rig.confirm().call
+        #expect(call.fates == [0: "r"] && call.projectAnswers && call.refused.isEmpty)
         rig.expectEmpty()
-        rig.send()
     }
 
     @Test func aMembersRefusedRateIsWrittenForEverybody() {

@@ -106,7 +106,8 @@ private struct RandomRun {
                 if isRetry {
                     claim.recipients[position].history = RecipientHistory(
                         attempts: pick[position],
-                        firstAttemptMs: past
+                        firstAttemptMs: past,
+                        refusals: pick[position] == 3 ? 2 : pick[position] / 2
                     )
                 }
                 guard deliveries > 1, pick[position] < 2 else { continue }
@@ -230,6 +231,8 @@ private struct RandomRun {
                     .empty {
                         $0.probeMs = isBlocked ? 1_000 : 0
                         $0.blockReason = isBlocked ? "why" : ""
+                        $0.isProbe = isBlocked && oneIn(2)
+                        $0.isProjectDoubted = oneIn(2)
                     },
                     askedNs: rig.now.monotonicNs
                 )

@@ -1,0 +1,142 @@
+internal import FanfareModel
+internal import StreamWire
+
+/// FCM's refusals of the project or of one recipient, and what an accepted send says of them.
+extension SendMachine {
+    // MARK: Refused
+
+    /// Follows a refusal. The recipient waits; Redis decides whether it is evidence enough against the project.
+    mutating func refuse(_ failure: Failure, _ position: Int, _ request: InFlightRequest) {
+        let slot = request.slot
+        // The answer is one, however many recipients share the request.
+        if position == request.positions[0] { report(failure, of: rateName(position, slot), position, request) }
+        settle(.blockProject(failure), position, slot, startedMs: request.started.projectMs)
+    }
+
+    /// Writes a refusal, and counts it as evidence unless the recipient is refused on its own account.
+    ///
+    /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
+    mutating func report(_ failure: Failure, of name: String, _ position: Int, _ request: InFlightRequest) {
+        let slot = request.slot
+        guard !batches[slot].state.isLost else { return }
+        let reason = BlockReason.text(failure)
+        touch(slot)
+        batches[slot].pending.refusal = reason
+        let isOwn = batches[slot].recipients[position].history.refusals > 0 && batches[slot].isProjectAccepted
+        if gate.blockReason == nil, refusalLogs.admits(now: now.monotonicNs) {
+            let job = sendJob(slot).id
+            log(
+                .warning,
+                "FCM refused the project or one recipient: the recipient waits a minute while others are sent.",
+                [("job", job), ("reason", reason)]
+            )
+        }
+        guard !isOwn else { return }
+        gate.doubt(now: now.monotonicNs)
+        batches[slot].pending.refused.append(ByteHash.of(name))
+        batches[slot].pending.refusedCredential = request.fingerprint
+    }
+
+    /// After a 401 a newer access token is fetched first: in the background while FCM has accepted the current one, else
+    /// at once.
+    ///
+    /// - Returns: whether the recipient is sent again with it, or needs nothing more.
+    mutating func isRepeatedWithNewToken(_ position: Int, _ request: InFlightRequest) -> Bool {
+        let slot = request.slot
+        switch batches[slot].state {
+        case .ending: end(position, slot)
+        case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
+        case .sending:
+            guard settings.canRefreshCredential, batches[slot].recipients[position].history.refusals == 0,
+                !renewsInBackground(request), batches[slot].unsent.repeatRefused(position)
+            else { return false }
+            if request.isProbe { gate.mayProbe = true }
+            enqueue(slot)
+        }
+        actions.append(.refuseCredential(request.credential))
+        return true
+    }
+
+    /// Renews the access token of an accepted credential while sends continue, when it is refused for the first time since
+    /// the last accepted send: one recipient's 401 holds back no other.
+    mutating func renewsInBackground(_ request: InFlightRequest) -> Bool {
+        guard request.fingerprint != 0, request.fingerprint == acceptedCredential, doubtedToken == nil else {
+            return false
+        }
+        doubtedToken = request.credential
+        actions.append(.renewCredential(request.credential))
+        return true
+    }
+
+    // MARK: Accepted
+
+    /// FCM accepted a send: the project and the credential are in order.
+    mutating func accepted(_ request: InFlightRequest) {
+        let slot = request.slot
+        guard !batches[slot].source.isManagement, !batches[slot].state.isLost else { return }
+        doubtedToken = nil
+        let isInDoubt = gate.blockReason != nil || gate.isDoubted
+        guard isInDoubt || request.fingerprint != acceptedCredential else { return }
+        acceptedCredential = request.fingerprint
+        touch(slot)
+        if request.fingerprint != 0 { batches[slot].pending.acceptedCredential = request.fingerprint }
+        guard isInDoubt else { return }
+        batches[slot].pending.projectAnswers = true
+        // What was refused before it is no evidence any more.
+        batches[slot].pending.refused = []
+    }
+
+    // MARK: Blocked
+
+    /// Whether a batch may be sent from while the project is blocked.
+    @inline(__always)
+    func maySendWhileBlocked(_ slot: Int) -> Bool {
+        // A block holds sends only: operations go to other APIs.
+        gate.blockReason == nil || gate.mayProbe || batches[slot].isProbe || batches[slot].source.isManagement
+    }
+
+    /// A send begins: while the project is blocked, it is its probe.
+    mutating func useProbe() -> Bool {
+        guard gate.blockReason != nil else { return false }
+        gate.mayProbe = false
+        return true
+    }
+
+    /// Gives refused recipients back while the project is blocked: another one is its probe, and their time runs on.
+    mutating func returnRefused() {
+        guard let reason = gate.blockReason else { return }
+        let slots = (queue.singles.places + queue.fanouts.places).map(\.slot)
+        for slot in slots where batches[slot].hasRefused && !batches[slot].isProbe && batches[slot].state == .sending {
+            batches[slot].hasRefused = false
+            dequeue(slot)
+            let situation = situation(slot)
+            for position in batches[slot].unsent.removeAll() {
+                for shared in batches[slot].unsent.sharing(position) {
+                    let recipient = batches[slot].recipients[shared]
+                    write(rules.whileBlocked(recipient, situation, reason: reason), shared, slot)
+                }
+            }
+            closeIfDone(slot)
+        }
+    }
+
+    mutating func logBlock(_ reason: String) {
+        log(.error, "The project cannot send and is paused; one send a minute probes it.", [("reason", reason)])
+    }
+
+    /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until its
+    /// probe; the others wait as they are.
+    mutating func parkOne(_ failure: Failure) {
+        // A send is preferred to an operation: the block is about sends.
+        for slot in (queue.singles.places + queue.fanouts.places + queue.managed.places).map(\.slot) {
+            if gate.blockReason != nil, !batches[slot].isProbe { continue }
+            guard let position = batches[slot].unsent.nextWithoutSend() else { continue }
+            recount(slot)
+            for shared in batches[slot].unsent.sharing(position) {
+                let recipient = batches[slot].recipients[shared]
+                write(OutcomeRules.Decision(recipient: recipient, fate: .park(failure)), shared, slot)
+            }
+            return
+        }
+    }
+}
