@@ -85,12 +85,6 @@ struct OutcomeRules: Sendable {
         adapter.refusal(of: recipient, kind: job.spec.kind).map { result(.failed, $0, recipient, job) }
     }
 
-    /// The fate of a recipient that is equal to one that is not sent, for the same reason.
-    func sharing(_ decision: Decision, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
-        guard case .result(let record) = decision.fate else { preconditionFailure("what is not sent has a result") }
-        return finishedRounds(record.status, recipient, job) ?? result(record.status, record.failure, recipient, job)
-    }
-
     /// The fate of a recipient that an earlier worker may have sent to. It waits, so that an answer in flight can arrive
     /// first.
     func doubtful(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
@@ -120,7 +114,7 @@ struct OutcomeRules: Sendable {
         return result(recipient.history.maybeDuplicate ? .unknown : status, nil, recipient, situation.job)
     }
 
-    /// The fate of a recipient that was never sent and goes back: it is due before everything that waits.
+    /// The fate of a recipient that is not sent to from here and goes back: it is due before everything that waits.
     func giveBack(_ recipient: ClaimedRecipient) -> Decision {
         Decision(recipient: recipient, fate: .retry(dueMs: 1, cause: nil))
     }

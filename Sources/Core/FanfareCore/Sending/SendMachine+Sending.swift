@@ -192,9 +192,11 @@ extension SendMachine {
     private mutating func maySend(_ position: Int, _ slot: Int, _ job: SendJob) -> Bool {
         if let decision = rules.beforeSend(batches[slot].recipients[position], situation(slot)) {
             write(decision, position, slot)
-            // Equal recipients share the send, and its absence: their histories may differ.
+            // Equal recipients would have shared the send. Each is judged by its own history: one that may still be sent to
+            // goes back.
             for other in batches[slot].unsent.sharing(position).dropFirst() {
-                write(rules.sharing(decision, batches[slot].recipients[other], job), other, slot)
+                let recipient = batches[slot].recipients[other]
+                write(rules.beforeSend(recipient, situation(slot)) ?? rules.giveBack(recipient), other, slot)
             }
             return false
         }
