@@ -270,6 +270,8 @@ import Testing
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("RPUSH", "aud:{p}:l", "a"))
             try await bench.intake("bad", .audience(key: "aud:{p}:l"))
+            let news = try await bench.claim("w2").news
+            #expect(news.contains(.parked(job: "j", reason: job["reason"] ?? "")), "each worker logs it")
             try await bench.intake("good", .tokens(["x"]))
             _ = try await bench.call(RedisCommand("DEL", "aud:{p}:l"))
             _ = try await bench.call(RedisCommand("SADD", "aud:{p}:l", "a"))

@@ -20,6 +20,8 @@ extension SendMachine {
     private mutating func handle(_ news: News) {
         switch news {
         case .stop(let job, let epoch): stop(job, epoch: epoch)
+        case .parked(let job, let reason):
+            log(.error, "A job is parked; replay or drop its entry in dead.", [("job", job), ("reason", reason)])
         case .end(let job, let status):
             // A status that this version does not know is left to a newer worker.
             if let status = ResultStatus(rawValue: status) { end(job, status) }

@@ -2,6 +2,8 @@
 public enum News: Equatable, Sendable {
     /// The job was paused or parked: unsent recipients of batches up to this epoch go back.
     case stop(job: String, epoch: Int64)
+    /// The job was parked, and needs an operator.
+    case parked(job: String, reason: String)
     /// The job ends: each unfinished recipient gets this status without a send.
     case end(job: String, status: String)
     /// No send to this recipient begins before this time, Unix milliseconds.
@@ -16,6 +18,7 @@ public enum News: Equatable, Sendable {
             }
             switch kind {
             case "stop": return Int64(value).map { .stop(job: name, epoch: $0) }
+            case "parked": return .parked(job: name, reason: value)
             case "end": return .end(job: name, status: value)
             case "rate": return Int64(value).map { .rate(recipient: name, untilMs: $0) }
             default: return nil

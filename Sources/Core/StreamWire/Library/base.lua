@@ -94,7 +94,8 @@
 --   b:<id>/<n> `alone` = 1          the batch is run while nothing else of its worker's process is in flight; `spared` = 1:
 --                                   it was given back so, and is run beside other projects next
 --   redo: operations `tell`, `over` append news; remove the keys of one-recipient jobs that are over
---   news: kinds `stop`, `end`       the job was paused or parked; the job ends with a status
+--   news: kinds `stop`, `end`       the job was paused or parked; the job ends with a status. Also `parked`, with the reason,
+--                                   for the log
 --   ctl `alone`                     the worker that runs the quarantined batches
 --   ctl `have`, `at`, `level`       permits in the bucket, and when they were counted; permits a second on the ramp
 --   ctl `owed`, `owed_until`        permits reserved for single recipients that found none

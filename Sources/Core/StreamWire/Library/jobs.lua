@@ -285,6 +285,7 @@ local function park(base, id, reason, now, evidence, also)
     append_news(base, 'stop', id, next_epoch(base, now))
   end)
 end
+    append_news(base, 'parked', id, reason)
 
 -- Ends a job before its time: workers write `status` for each unfinished recipient, without a send. Part of a step.
 local function decide_end(base, id, status, now)

@@ -43,9 +43,6 @@ final class AudienceCopier {
                 return
             }
             if reply == .more { return copyPart(runID) }
-            if reply == .parked {
-                project.logger.error("A job is parked: its audience cannot be read.", metadata: ["job": "\(job)"])
-            }
             self.job = nil
             onWhole()
         }
