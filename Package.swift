@@ -95,6 +95,7 @@ let package = Package(
                 .embedInCode("Library/trail.lua"),
                 .embedInCode("Library/jobs.lua"),
                 .embedInCode("Library/audience.lua"),
+                .embedInCode("Library/message.lua"),
                 .embedInCode("Library/guards.lua"),
                 .embedInCode("Library/slot.lua"),
                 .embedInCode("Library/quota.lua"),

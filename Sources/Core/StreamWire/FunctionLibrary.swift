@@ -11,6 +11,7 @@ public enum FunctionLibrary {
         PackageResources.trail_lua,  // audit list, marks of the history, jobs that are over
         PackageResources.jobs_lua,  // queues, ends and parking of jobs
         PackageResources.audience_lua,  // estimates of topics' audiences
+        PackageResources.message_lua,  // judgement of fan-outs whose message FCM refuses
         PackageResources.guards_lua,  // rates, canaries, stop conditions and send windows of jobs
         PackageResources.slot_lua,  // the slot of fan-outs and broadcasts
         PackageResources.quota_lua,  // the governor: permits, and holds for refusals

@@ -101,8 +101,8 @@ public enum MetricCatalogue {
     )
     public static let guardPauses = counter(
         "fanfare_jobs_paused_total",
-        labels: [project, .init("guard", ["canary", "stop_if"])],
-        "Jobs that a guard of their own paused: their canary is over, or a condition of stop_if holds."
+        labels: [project, .init("guard", ["canary", "stop_if", "message"])],
+        "Jobs that workers paused: the canary is over, a condition of stop_if holds, or FCM refuses the message."
     )
     public static let takeovers = counter(
         "fanfare_takeovers_total",

@@ -282,11 +282,14 @@ struct Mirror {
             RecordReply(try await client.send(call.command(keys, worker: "w\(item.worker)")))
         )
         let answer = state.record(request, nowMs, referee: referee)
+        var goesOn = !isClosing
         switch (reply, answer) {
-        case (.ok, .ok), (.stale, .stale), (.gone, .gone): break
+        case (.ok(let guarded), .ok) where guarded == GuardedReply(): break
+        case (.ok(let guarded), .granted(let model)) where guarded == model: break
+        case (.stale, .stale), (.gone, .gone): goesOn = false
         default: Issue.record("record of \(item.claim.job)/\(item.claim.batch): \(reply) and \(answer)")
         }
-        if isClosing || answer != .ok { held.remove(at: at) }
+        if !goesOn { held.remove(at: at) }
     }
 
     // MARK: Deaths and operators

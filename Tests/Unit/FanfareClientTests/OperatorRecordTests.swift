@@ -36,7 +36,7 @@ import Testing
                 )
             }
             call.finish = true
-            #expect(RecordReply(try await bench.client.send(call.command(keys, worker: "w"))) == .ok(abort: ""))
+            #expect(RecordReply(try await bench.client.send(call.command(keys, worker: "w"))) == .ok())
         }
     }
 

@@ -60,7 +60,7 @@ struct DashboardBench {
             }
         }
         call.number = number
-        #expect(RecordReply(try await client.send(call.command(keys, worker: "w.x.1"))) == .ok(abort: ""))
+        #expect(RecordReply(try await client.send(call.command(keys, worker: "w.x.1"))) == .ok())
     }
 
     func reject(_ id: String, reason: String) async throws {

@@ -95,7 +95,7 @@ import Testing
         let heard = Locked<[String]>([])
         try onRedis(server) { redis, finish in
             var large = RecordCall(job: "large", batch: "0", epoch: "1")
-            large.badAnswer = String(repeating: "x", count: 8_000)
+            large.blockReason = String(repeating: "x", count: 8_000)
             let calls: [(String, RedisCommand, FunctionLibrary.Coalesced)] = [
                 ("a", call("a"), .record), ("b", call("b"), .record),
                 ("c", FunctionLibrary.spec(keys, job: "c"), .intake),

@@ -36,7 +36,7 @@ import Testing
         call.results = ResultBuffer(claim.recipients.map { OneResult(index: $0.index, object: "") })
         call.subscribed = Self.subscribed(names, topic: topic)
         call.finish = true
-        #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+        #expect(try await bench.record(call, "w1") == .ok())
     }
 
     @discardableResult

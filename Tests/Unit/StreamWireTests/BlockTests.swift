@@ -29,7 +29,7 @@ import Testing
         record.retries = claim.recipients.map { .init(index: $0.index, dueMs: 1, parked: true, packed: "0|0|0|t") }
         record.blockReason = reason
         record.finish = true
-        #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+        #expect(try await bench.record(record, "w1") == .ok())
     }
 
     private func block(job id: String, _ reason: String, _ bench: LibraryBench) async throws {

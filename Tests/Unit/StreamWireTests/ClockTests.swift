@@ -17,7 +17,7 @@ import Testing
         var call = RecordCall(job: "j", batch: "0", epoch: try #require(first.claims.first?.epoch))
         call.retries = [.init(index: 0, dueMs: nowMs + waitMs, parked: false, packed: "1|\(nowMs)|0|t0")]
         call.finish = true
-        #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+        #expect(try await bench.record(call, "w1") == .ok())
         let ctl = bench.keys.base + "ctl"
         let untilMs = String(nowMs + waitMs)
         _ = try await bench.call(RedisCommand("HSET", ctl, "clock", String(nowMs), "hold_until", untilMs))

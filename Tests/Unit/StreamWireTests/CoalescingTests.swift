@@ -127,7 +127,7 @@ import Testing
             for round in 0..<3 {
                 let written = try await coalesce(.record, records, bench)
                 guard case .error = written[0] else { throw TestFailure("\(written[0])") }
-                #expect(RecordReply(written[1]) == (round == 0 ? .ok(abort: "") : .gone))
+                #expect(RecordReply(written[1]) == (round == 0 ? .ok() : .gone))
             }
             #expect(try await bench.job("c")["state"] == "done")
             // However often the spoilt one is tried: it has no result yet.
@@ -224,7 +224,7 @@ import Testing
             last.number = 2
             let commands = [first, blocking, last].map { $0.command(keys, worker: "w1") }
             let replies = try await coalesce(.record, commands, bench)
-            #expect(replies.map(RecordReply.init) == Array(repeating: .ok(abort: ""), count: 3))
+            #expect(replies.map(RecordReply.init) == Array(repeating: .ok(), count: 3))
             #expect(try await bench.job("b")["state"] == "done")
             #expect(try await bench.job("b")["reason"] == nil)
             #expect(try await members("blocked", bench).isEmpty)
@@ -245,7 +245,7 @@ import Testing
             last.results = ResultBuffer([bench.sent(0)])
             last.finish = true
             let replies = try await coalesce(.record, [open, last].map { $0.command(keys, worker: "w1") }, bench)
-            #expect(replies.map(RecordReply.init) == [.ok(abort: ""), .ok(abort: "")])
+            #expect(replies.map(RecordReply.init) == [.ok(), .ok()])
             #expect(try await bench.job("s")["state"] == "done")
             #expect(try await bench.claim("w2").claims.map(\.name) == ["m/0"])
         }

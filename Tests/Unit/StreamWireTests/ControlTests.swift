@@ -14,7 +14,7 @@ import Testing
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: true)
             call.results = ResultBuffer([bench.sent(0)])
             call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: history.packed(with: "t1"))]
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             let answer = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "a"))
             #expect(answer == ["ok", "active"])
             let heard = try await bench.claim("w1", most: 0)
@@ -32,7 +32,7 @@ import Testing
             for index in 2..<1_000 { rest.results.append(index: index, status: .cancelled) }
             rest.finish = true
             rest.number = 2
-            #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(rest, "w1") == .ok())
             let job = try await bench.job("a")
             #expect(job["state"] == "cancelled")
             #expect(job["sent"] == "1")
@@ -75,7 +75,7 @@ import Testing
                 .init(index: $0, dueMs: 1, parked: false, packed: history.packed(with: "t\($0)"))
             }
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "a"))
             let none = try await bench.claim("w1")
             #expect(none.claims.isEmpty)
@@ -178,7 +178,7 @@ import Testing
                 }
                 rest.finish = true
                 rest.number = 2
-                #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(rest, "w1") == .ok())
             }
             let tail = try #require(try await bench.claim("w1").claims.first)
             _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "a"))

@@ -27,11 +27,11 @@ import Testing
             let claim = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
             call.results = ResultBuffer([bench.sent(0), bench.sent(1)])
-            for _ in 0..<3 { #expect(try await bench.record(call, "w1") == .ok(abort: "")) }
+            for _ in 0..<3 { #expect(try await bench.record(call, "w1") == .ok()) }
             #expect(try await bench.job("j")["sent"] == "2")
             call.results = ResultBuffer([bench.sent(2)])
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             #expect(try await bench.record(call, "w1") == .gone)
             let job = try await bench.job("j")
             #expect(job["state"] == "done" && job["sent"] == "3")
@@ -46,7 +46,7 @@ import Testing
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
             call.results = ResultBuffer([bench.sent(1)])
             call.watermark = 5
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             try await bench.declareDead("w1")
             let second = try #require(try await bench.claim("w2").claims.first)
             #expect(second.deliveries == 2)
@@ -63,8 +63,8 @@ import Testing
             #expect(try await bench.job("j")["sent"] == "1")
             zombie.late = true
             zombie.retries = []
-            #expect(try await bench.record(zombie, "w1") == .ok(abort: ""))
-            #expect(try await bench.record(zombie, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(zombie, "w1") == .ok())
+            #expect(try await bench.record(zombie, "w1") == .ok())
             #expect(try await bench.job("j")["sent"] == "2")
         }
     }
@@ -89,7 +89,7 @@ import Testing
             call.results = ResultBuffer([bench.sent(0)])
             call.retries = [.init(index: 1, dueMs: 1, parked: false, packed: "1|77|1|b")]
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             #expect(try await bench.job("j")["state"] == "retrying")
             #expect(try await bench.job("j")["retrying"] == "1")
             let retry = try #require(try await bench.claim("w1").claims.first)
@@ -103,28 +103,9 @@ import Testing
             var last = RecordCall(job: "j", batch: again.batch, epoch: again.epoch)
             last.results = ResultBuffer([bench.sent(1)])
             last.finish = true
-            #expect(try await bench.record(last, "w2") == .ok(abort: ""))
+            #expect(try await bench.record(last, "w2") == .ok())
             #expect(try await bench.job("j")["state"] == "done")
             #expect(try await bench.job("j")["retrying"] == "0")
-        }
-    }
-
-    @Test func aFanOutWhoseFirstAnswersBlameTheMessageIsAborted() async throws {
-        try await withBench { bench in
-            try await bench.intake("j", .tokens((0..<1_500).map { "t\($0)" }))
-            let claim = try #require(try await bench.claim("w1", most: 1).claims.first)
-            var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
-            call.answers = 99
-            call.badAnswers = 60
-            let fault = "INVALID_ARGUMENT|fix_message|400|"
-            call.badAnswer = fault
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
-            call.number = 2
-            call.answers = 1
-            call.badAnswers = 0
-            call.badAnswer = ""
-            #expect(try await bench.record(call, "w1") == .ok(abort: fault))
-            #expect(try await bench.claim("w2").claims.first?.abort == fault)
         }
     }
 
@@ -136,7 +117,7 @@ import Testing
             call.retries = (0..<3).map { .init(index: $0, dueMs: 1, parked: true, packed: "0|0|0|t") }
             call.blockReason = "HTTP 403: no permission"
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             #expect(try await bench.job("j")["state"] == "paused")
             #expect(try await bench.job("j")["reason"] == "HTTP 403: no permission")
             try await bench.intake("k", .tokens(["d"]))
@@ -157,7 +138,7 @@ import Testing
             answer.results = ResultBuffer([bench.sent(probe.claims[0].recipients[0].index)])
             answer.projectAnswers = true
             answer.finish = true
-            #expect(try await bench.record(answer, "w2") == .ok(abort: ""))
+            #expect(try await bench.record(answer, "w2") == .ok())
             #expect(try await bench.job("j")["state"] == "retrying")
             #expect(try await bench.job("j")["reason"] == nil)
             let free = try await bench.claim("w1")
@@ -195,7 +176,7 @@ import Testing
             var late = RecordCall(job: "j", batch: "1", epoch: claims[1].epoch)
             late.results = ResultBuffer([bench.sent(1_000)])
             late.late = true
-            #expect(try await bench.record(late, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(late, "w1") == .ok())
             let known: [FunctionLibrary.KnownBatch] = [
                 .init(name: "j/0", call: 3, watermark: 300), .init(name: "j/1", call: 1, watermark: 200),
             ]
@@ -240,9 +221,9 @@ import Testing
             let claim = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
             call.retries = [.init(index: 0, dueMs: 1, parked: false, packed: "1|1|0|a")]
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             #expect(try await bench.claim("w2").claims.count == 1)
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             #expect(try await bench.claim("w2").claims.isEmpty)
         }
     }
@@ -254,11 +235,11 @@ import Testing
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
             call.retries = (0..<2).map { .init(index: $0, dueMs: 1, parked: false, packed: "1|1|0|t\($0)") }
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             let retry = try #require(try await bench.claim("w1").claims.first)
             var again = RecordCall(job: "j", batch: retry.batch, epoch: retry.epoch)
             again.retries = [.init(index: 0, dueMs: 1, parked: false, packed: "2|1|0|t0")]
-            #expect(try await bench.record(again, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(again, "w1") == .ok())
             #expect(try await bench.claim("w2").claims.first?.recipients.map(\.index) == [0])
             try await bench.declareDead("w1")
             let taken = try #require(try await bench.claim("w2").claims.first)
@@ -270,8 +251,6 @@ import Testing
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("RPUSH", "aud:{p}:l", "a"))
             try await bench.intake("bad", .audience(key: "aud:{p}:l"))
-            let news = try await bench.claim("w2").news
-            #expect(news.contains(.parked(job: "j", reason: job["reason"] ?? "")), "each worker logs it")
             try await bench.intake("good", .tokens(["x"]))
             _ = try await bench.call(RedisCommand("DEL", "aud:{p}:l"))
             _ = try await bench.call(RedisCommand("SADD", "aud:{p}:l", "a"))
@@ -291,6 +270,8 @@ import Testing
             let job = try await bench.job("j")
             #expect(job["state"] == "parked" && job["reason"]?.hasPrefix("audience: ") == true)
             #expect(try await bench.call(RedisCommand("XLEN", keys.dead)).integer == 1)
+            let news = try await bench.claim("w2").news
+            #expect(news.contains(.parked(job: "j", reason: job["reason"] ?? "")), "each worker logs it")
         }
     }
 
@@ -374,14 +355,14 @@ import Testing
             call.results = ResultBuffer([bench.sent(0), bench.sent(2)])
             call.number = 2
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             let next = try #require(try await bench.claim("w2").claims.first)
             #expect(next.name == claim.name)
             #expect(next.recipients.map(\.progress) == [.settled, .maybeSent, .settled])
             var late = RecordCall(job: next.job, batch: next.batch, epoch: next.epoch)
             late.results = ResultBuffer([bench.sent(1)])
             late.finish = true
-            #expect(try await bench.record(late, "w2") == .ok(abort: ""))
+            #expect(try await bench.record(late, "w2") == .ok())
             let job = try await bench.job("j")
             #expect(job["state"] == "done" && job["sent"] == "3")
         }

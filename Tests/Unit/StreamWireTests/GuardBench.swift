@@ -119,7 +119,7 @@ struct GuardedBatch {
         in bench: LibraryBench
     ) async throws -> GuardedReply {
         let call = call(outcomes, asking: asked, finish: finish)
-        guard case .ok("", let guarded) = try await bench.record(call, worker) else {
+        guard case .ok(let guarded) = try await bench.record(call, worker) else {
             throw TestFailure("not recorded")
         }
         if let asked { watermark = max(watermark, guarded.watermark ?? asked) }

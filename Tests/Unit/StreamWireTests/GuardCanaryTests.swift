@@ -64,7 +64,7 @@ import Testing
             var call = batch.call((0..<9).map { ($0, .sent) })
             let unsent = RecipientHistory(attempts: 0, firstAttemptMs: 0, maybeDuplicate: false)
             call.retries = [.init(index: 9, dueMs: 1, parked: false, packed: unsent.packed(with: "t9"))]
-            #expect(try await guards.bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await guards.bench.record(call, "w1") == .ok())
             #expect(try await guards.state("a") == ["active", nil])
             let again = try #require(try await guards.claims("w2").first)
             #expect(again.pass == .retry && again.recipients.map(\.index) == [9])

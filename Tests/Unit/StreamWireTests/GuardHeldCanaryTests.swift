@@ -117,11 +117,11 @@ import Testing
             var retry = GuardedBatch(try #require(try await guards.claims("w2").first), "w2")
             var call = retry.call([])
             call.blockReason = "the credential is refused"
-            #expect(try await guards.bench.record(call, "w2") == .ok(abort: ""))
+            #expect(try await guards.bench.record(call, "w2") == .ok())
             #expect(try await guards.state("a") == ["paused", "the credential is refused"])
             var answer = retry.call([(0, .sent)], finish: true)
             answer.projectAnswers = true
-            #expect(try await guards.bench.record(answer, "w2") == .ok(abort: ""))
+            #expect(try await guards.bench.record(answer, "w2") == .ok())
             #expect(try await guards.state("a") == ["paused", "canary"])
         }
     }

@@ -62,12 +62,12 @@ import Testing
             try await guards.advance(200)
             let call = batch.call((0..<24).map { ($0, .sent) }, asking: 100)
             let first = try await guards.bench.record(call, "w1")
-            guard case .ok(_, let guarded) = first, let watermark = guarded.watermark else {
+            guard case .ok(let guarded) = first, let watermark = guarded.watermark else {
                 throw TestFailure("\(first)")
             }
             #expect(watermark > 24 && watermark < 100)
             try await guards.advance(10_000)
-            guard case .ok(_, let again) = try await guards.bench.record(call, "w1") else {
+            guard case .ok(let again) = try await guards.bench.record(call, "w1") else {
                 throw TestFailure("repeated")
             }
             #expect(again.watermark == watermark)

@@ -28,7 +28,7 @@ import Testing
             try await bench.intake("j", tokens(6)) { $0.results = .none }
             let claim = try #require(try await bench.claim("w1").claims.first)
             let first = record(claim, [(0, Self.dead), (1, nil), (2, Self.bad), (3, Self.dead)])
-            for _ in 0..<2 { #expect(try await bench.record(first, "w1") == .ok(abort: "")) }
+            for _ in 0..<2 { #expect(try await bench.record(first, "w1") == .ok()) }
             #expect(
                 try await errors(bench, "j") == [
                     "error.UNREGISTERED.remove": "2", "error.INVALID_ARGUMENT.fix_message": "1",
@@ -37,10 +37,10 @@ import Testing
             // Another worker says of the same recipients, and one more, what it knows.
             var late = record(claim, [(3, Self.bad), (0, Self.bad), (1, Self.dead), (4, Self.dead)])
             late.late = true
-            #expect(try await bench.record(late, "w2") == .ok(abort: ""))
+            #expect(try await bench.record(late, "w2") == .ok())
             var last = record(claim, [(5, Self.bad)], number: 2)
             last.finish = true
-            #expect(try await bench.record(last, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(last, "w1") == .ok())
             let job = try await bench.job("j")
             #expect(job["state"] == "done" && job["failed"] == "5" && job["sent"] == "1")
             #expect(job["error.UNREGISTERED.remove"] == "3" && job["error.INVALID_ARGUMENT.fix_message"] == "2")
@@ -59,7 +59,7 @@ import Testing
                 call.results = part.flaggedMaybeDuplicate()
                 call.late = true
                 call.number = number
-                #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(call, "w1") == .ok())
             }
             #expect(
                 try await errors(bench, "j") == [
@@ -109,7 +109,7 @@ import Testing
             var changed = RedisCommand("FCALL")
             for place in 1..<command.count - 1 { changed.append(Array(command.word(place))) }
             changed.append(text)
-            #expect(RecordReply(try await bench.call(changed)) == .ok(abort: ""))
+            #expect(RecordReply(try await bench.call(changed)) == .ok())
             #expect(try await bench.job("j")["failed"] == "1")
         }
     }

@@ -109,7 +109,7 @@ struct LibraryBench {
         call.results = ResultBuffer(claim.recipients.map { OneResult(index: $0.index, status: status, object: "") })
         call.finish = true
         call.number = number
-        #expect(try await record(call, worker) == .ok(abort: ""))
+        #expect(try await record(call, worker) == .ok())
     }
 
     func declareDead(_ worker: String) async throws {
@@ -135,7 +135,7 @@ struct LibraryBench {
         let history = RecipientHistory(attempts: attempts, firstAttemptMs: 1, maybeDuplicate: false)
         call.retries = [.init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t\(index)"))]
         call.finish = finish
-        #expect(try await record(call, worker) == .ok(abort: ""))
+        #expect(try await record(call, worker) == .ok())
     }
 
     /// The library's text, with a time of the day that stands still.

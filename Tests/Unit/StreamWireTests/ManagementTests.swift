@@ -56,7 +56,7 @@ import Testing
                 .init(index: $0.index, dueMs: 1, parked: false, packed: packed)
             }
             record.finish = true
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
 
             let sends = try await bench.claim("w2")
             #expect(sends.claims.isEmpty, "room for sends is none for management")
@@ -91,7 +91,7 @@ import Testing
                 .init(index: $0.index, dueMs: 1, parked: false, packed: "1|1|0|t")
             }
             record.finish = true
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             _ = try await bench.words(FunctionLibrary.cancel(bench.keys, job: "j"))
             call.wantedManaged = 0
             let ending = try #require(try await bench.claim(call).claims.first)

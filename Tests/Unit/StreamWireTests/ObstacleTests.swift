@@ -146,7 +146,7 @@ import Testing
                 await #expect(throws: RedisError.self) { try await bench.record(record, "w1") }
             }
             _ = try await bench.call(RedisCommand("DEL", feedback))
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             #expect(try await bench.call(RedisCommand("XLEN", bench.keys.base + "results")).integer == 2)
             #expect(try await bench.call(RedisCommand("XLEN", feedback)).integer == 1)
             #expect(try await bench.job("two")["sent"] == "2")
@@ -160,7 +160,7 @@ import Testing
             let claim = try #require(try await bench.claim("w1").claims.first)
             var record = RecordCall(job: "old", batch: "0", epoch: claim.epoch)
             record.results = ResultBuffer((0..<4).map { bench.sent($0) })
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             let none = try #require(
                 RepairReply(try await bench.call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100)))
             )

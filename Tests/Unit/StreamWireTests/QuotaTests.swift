@@ -129,7 +129,7 @@ import Testing
                 record.retries = [.init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t"))]
                 record.number = index + 1
                 record.finish = index == 7
-                #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(record, "w1") == .ok())
             }
             var ask = call("w1", single: 10)
             (ask.most, ask.wanted, ask.wantedSingle, ask.retries, ask.multicast) = (10, 100, 100, 2, unit)
@@ -144,7 +144,7 @@ import Testing
             let nowMs = try await bench.claim("w1").nowMs
             var record = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
             record.refusedRates = [.init(recipient: "token:t0", untilMs: nowMs + 3_000)]
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             let heard = try await bench.claim("w2")
             #expect(heard.news == [.rate(recipient: "token:t0", untilMs: nowMs + 3_000)])
             func pace(_ name: String) async throws -> Int64? {
@@ -169,12 +169,12 @@ import Testing
             let first = try #require(try await bench.claim("w1").claims.first)
             var call = RecordCall(job: "j", batch: first.batch, epoch: first.epoch)
             call.number = 40
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             try await bench.declareDead("w1")
             let second = try #require(try await bench.claim("w2").claims.first)
             var hold = RecordCall(job: "j", batch: second.batch, epoch: second.epoch)
             hold.holdMs = 60_000
-            #expect(try await bench.record(hold, "w2") == .ok(abort: ""))
+            #expect(try await bench.record(hold, "w2") == .ok())
             let reply = try await bench.claim("w2")
             #expect(reply.holdMs > 50_000)
         }
@@ -190,7 +190,7 @@ import Testing
                     .init(index: $0.index, dueMs: 1, parked: false, packed: history.packed(with: $0.value))
                 }
                 call.finish = true
-                #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(call, "w1") == .ok())
             }
             try await bench.intake("otp", tokens(1))
             let otp = try #require(try await bench.claim("w1").claims.first { $0.job == "otp" })
@@ -226,7 +226,7 @@ import Testing
                 return .init(index: index, dueMs: 1, parked: false, packed: history.packed(with: "t\(index)"))
             }
             record.finish = true
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             var ask = ClaimCall(
                 worker: "w2",
                 most: 10,

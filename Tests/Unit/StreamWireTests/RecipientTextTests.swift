@@ -48,7 +48,7 @@ import Testing
                 var passed = RecordCall(job: "j", batch: claim.batch, epoch: claim.epoch)
                 passed.results = ResultBuffer(claim.recipients.map { bench.sent($0.index) })
                 passed.finish = true
-                #expect(try await bench.record(passed, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(passed, "w1") == .ok())
                 // All pieces go with their batch.
                 let left = try await bench.call(RedisCommand("HKEYS", key)).array?.compactMap(\.string) ?? []
                 #expect(!left.contains { $0.hasPrefix("\(n)") }, "\(left)")

@@ -55,7 +55,7 @@ import Testing
                     call.results = results(indexes, status: number == 0 ? .failed : .sent)
                     call.late = true
                     call.number = number + 1
-                    let expected: RecordReply = try await bench.job("j")["state"] == "done" ? .gone : .ok(abort: "")
+                    let expected: RecordReply = try await bench.job("j")["state"] == "done" ? .gone : .ok()
                     #expect(try await bench.record(call, "w1") == expected)
                 }
             }

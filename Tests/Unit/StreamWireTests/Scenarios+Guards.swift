@@ -81,7 +81,7 @@ extension FaultRun {
                 return (isRetried ? FirstAttempt.retryable : isFailed ? .failed(.unregistered) : .sent).letter
             }
             let value = try await call(record.command(bench.keys, worker: "w1"))
-            guard case .ok(_, let guarded)? = RecordReply(value), !record.finish else { return }
+            guard case .ok(let guarded)? = RecordReply(value), !record.finish else { return }
             let granted = guarded.watermark ?? watermark + 3
             guard granted > watermark else { break }
             watermark = granted

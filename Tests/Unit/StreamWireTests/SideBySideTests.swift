@@ -124,7 +124,7 @@ import Testing
             record.retries = [.init(index: 0, dueMs: 1, parked: true, packed: "0|0|0|t0")]
             record.blockReason = "HTTP 403: no permission"
             record.finish = true
-            #expect(try await old.record(record, "w1") == .ok(abort: ""))
+            #expect(try await old.record(record, "w1") == .ok())
 
             let blocked = try await new.claim(call("w2"))
             #expect(blocked.claims.isEmpty && blocked.probeMs > 0 && blocked.blockReason == record.blockReason)
@@ -137,7 +137,7 @@ import Testing
             answer.results = ResultBuffer([bench.sent(probe.recipients[0].index)])
             answer.projectAnswers = true
             answer.finish = true
-            #expect(try await new.record(answer, "w2") == .ok(abort: ""))
+            #expect(try await new.record(answer, "w2") == .ok())
 
             _ = try await bench.call(RedisCommand("LREM", audience, "1", "c"))
             let dead = try await bench.call(RedisCommand("XRANGE", bench.keys.dead, "-", "+")).array?.first
@@ -171,7 +171,7 @@ import Testing
                 let claim = try #require(try await version.claim(call("w1")).claims.first)
                 var record = RecordCall(job: name, batch: claim.batch, epoch: claim.epoch)
                 record.refusedRates = [.init(recipient: "token:t0", untilMs: 4_000_000_000_000)]
-                #expect(try await version.record(record, "w1") == .ok(abort: ""))
+                #expect(try await version.record(record, "w1") == .ok())
             }
             let wait = FunctionLibrary.pace(bench.keys, recipient: "token:t0")
             for version in [old, new] { #expect(try await version.call(wait).integer ?? 0 > 1_000_000) }
@@ -191,7 +191,7 @@ import Testing
             var record = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
             record.retries = [.init(index: 0, dueMs: 1, parked: true, packed: "0|0|0|t")]
             record.blockReason = "HTTP 404 NOT_FOUND: not found: check the project id and the endpoint"
-            #expect(try await old.record(record, "w1") == .ok(abort: ""))
+            #expect(try await old.record(record, "w1") == .ok())
             #expect(try await bench.job("op")["state"] != "paused")
             try await old.intake("send", tokens(2))
             let reply = try await bench.claim(call("w2"))

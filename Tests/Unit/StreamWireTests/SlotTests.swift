@@ -34,9 +34,9 @@ import Testing
             for claim in claims {
                 var call = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
                 call.allSent = true
-                #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(call, "w1") == .ok())
                 // Said twice it counts once.
-                #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(call, "w1") == .ok())
             }
             let next = try await bench.claim("w2").claims
             #expect(next.map(\.job) == ["b", "b"])
@@ -57,7 +57,7 @@ import Testing
             rest.results = ResultBuffer((1_000..<1_499).map { bench.sent($0) })
             rest.finish = true
             rest.number = 2
-            #expect(try await bench.record(rest, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(rest, "w1") == .ok())
             let again = try #require(try await bench.claim("w2").claims.first)
             #expect(again.name == "a/1")
             let open = again.recipients.filter { $0.progress != .settled }
@@ -130,7 +130,7 @@ import Testing
             let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
             call.retries = [RecordCall.Retry(index: 0, dueMs: 1, parked: false, packed: history.packed(with: "news"))]
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             let next = try await bench.claim("w1").claims
             #expect(next.map(\.job) == ["next"])
             try await bench.finish(try #require(next.first), "w1")
@@ -188,7 +188,7 @@ import Testing
             var call = RecordCall(job: "g0", batch: "0", epoch: epoch)
             call.results = ResultBuffer([bench.sent(0)])
             call.finish = true
-            #expect(try await bench.record(call, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(call, "w1") == .ok())
             let one = try await bench.claim("w2", most: 100).claims
             #expect(one.map(\.job) == ["g500"])
         }

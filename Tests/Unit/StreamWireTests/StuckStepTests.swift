@@ -159,14 +159,14 @@ import Testing
                 others.append(RecordCall(job: id, batch: "0", epoch: epoch))
             }
             others[0].blockReason = "HTTP 401: b"
-            #expect(try await bench.record(others[0], "w1") == .ok(abort: ""))
+            #expect(try await bench.record(others[0], "w1") == .ok())
             #expect(try await control("block", bench) == "HTTP 401: b")
             // The answer that ends the block is in the part of the step that was made.
             try await stick(retry, bench) { $0.projectAnswers = true }
             #expect(try await control("block", bench) == nil)
 
             others[1].blockReason = "HTTP 401: c"
-            #expect(try await bench.record(others[1], "w1") == .ok(abort: ""))
+            #expect(try await bench.record(others[1], "w1") == .ok())
             for _ in 0..<2 { #expect(try await bench.claim("w2").blockReason == "HTTP 401: c") }
             #expect(try await bench.job("c")["state"] == "paused")
         }

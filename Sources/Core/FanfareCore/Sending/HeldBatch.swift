@@ -103,10 +103,10 @@ public struct HeldBatch {
 /// A job whose batches this worker holds.
 struct HeldJob {
     let id: String
+    /// See ``Claim/born``. A batch of an earlier job of the same id may still wait for Redis' answer.
+    var born = ""
     /// Nil while its spec is being loaded.
     var job: SendJob?
-    /// The error that ends every unsent recipient: the fan-out's first answers showed that the message is wrong.
-    var abort: Failure?
     /// The status of every recipient without a result; nil unless the job ends before its time.
     var ending: ResultStatus?
     /// Counts sends to each recipient; only of fan-outs large enough to exceed a recipient's rate.

@@ -13,6 +13,8 @@ public final class SendJob {
     let canary: Int?
     /// Whether Redis learns the outcome of each recipient's first attempt.
     let reportsFirstAttempts: Bool
+    /// Whether Redis judges the message by the first attempts: it has more than one batch, and a message.
+    let judgesMessage: Bool
     /// Whether its watermarks are granted by guards, which may allow less than is asked for.
     let isGuarded: Bool
     /// Whether a guard may grant a watermark in parts, so that what stands below it must not wait for the rest.
@@ -27,6 +29,7 @@ public final class SendJob {
         results = spec.results.resolved(total: spec.total)
         canary = spec.guards.canary.flatMap { try? Canary(Array($0.utf8)) }?.count(total: spec.total)
         reportsFirstAttempts = spec.guards.stopIf != nil
+        judgesMessage = spec.operation == .send && spec.total > Batch.maximumSize
         isGuarded = !spec.guards.isEmpty
         isGrantedInParts = spec.guards.ratePerMinute != nil || spec.guards.canary != nil
         do throws(TranslationError) {

@@ -6,17 +6,17 @@ extension SendMachine {
     // MARK: Begin
 
     mutating func batchTaken(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
-        let job = jobSlot(claim.job)
-        if jobs[job]?.job == nil { load(job, spec, adapter) }
+        let job = newJobSlot(claim.job)
+        load(job, spec, adapter)
         beginBatch(claim, job)
     }
 
     mutating func claimed(_ claim: Claim) {
-        let isKnown = jobSlots[claim.job] != nil
-        let job = jobSlot(claim.job)
+        let known = jobSlots[claim.job]
+        let job = jobSlot(claim.job, born: claim.born)
         if claim.isQuarantined { quarantinedClaimed(claim) }
         beginBatch(claim, job)
-        if !isKnown { actions.append(.loadSpec(job: claim.job)) }
+        if job != known { actions.append(.loadSpec(job: claim.job)) }
     }
 
     private mutating func beginBatch(_ claim: Claim, _ job: Int) {
@@ -24,7 +24,6 @@ extension SendMachine {
         batches[slot].isProjectAccepted = gate.blockReason == nil && !gate.isDoubted
         if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
         if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
-        if jobs[job]?.abort == nil, !claim.abort.isEmpty { jobs[job]?.abort = AbortCode.decode(claim.abort) }
         prepare(slot)
         if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot) }
     }
@@ -99,9 +98,9 @@ extension SendMachine {
     ///
     /// - Parameter onlyPreparing: leaves batches alone whose job's spec is known.
     mutating func stop(_ id: String, epoch: Int64, onlyPreparing: Bool = false) {
-        guard let job = jobSlots[id] else { return }
+        guard jobSlots[id] != nil else { return }
         let stopped = slots { batch in
-            batch.job == job && !batch.state.isOver && (!onlyPreparing || batch.state.isPreparing)
+            batch.source.job == id && !batch.state.isOver && (!onlyPreparing || batch.state.isPreparing)
                 && (Int64(batch.source.epoch).map { $0 <= epoch } ?? true)
         }
         for slot in stopped { stop(slot) }
@@ -131,9 +130,10 @@ extension SendMachine {
 
     /// The job ends: each recipient without a result gets this status.
     mutating func end(_ id: String, _ status: ResultStatus) {
-        guard let job = jobSlots[id] else { return }
-        jobs[job]?.ending = status
-        for slot in slots(where: { $0.job == job && !$0.state.isOver }) {
+        guard jobSlots[id] != nil else { return }
+        for slot in slots(where: { $0.source.job == id }) {
+            jobs[batches[slot].job]?.ending = status
+            guard !batches[slot].state.isOver else { continue }
             batches[slot].state = batches[slot].state.after(.end(status))
             if !batches[slot].state.isPreparing { endUnsent(slot) }
         }

@@ -80,7 +80,7 @@ extension SendMachine {
     ///
     /// Not of a blocked project, whose probe is one recipient.
     func sharedDemand() -> SharedDemand {
-        func size(_ slot: Int) -> Int { jobs[batches[slot].job]?.abort == nil ? requestSize(slot) : 1 }
+        func size(_ slot: Int) -> Int { requestSize(slot) }
         var demand = SharedDemand()
         for slot in queue.singles.places.lazy.map(\.slot) {
             let size = size(slot)

@@ -23,6 +23,7 @@ extension SendMachine {
         if let member = request.member {
             answered(verdicts[0], member: member, request)
         } else {
+            reportAnswers(request.positions, slot)
             applyVerdicts(request)
             for index in verdicts.indices { settle(verdicts[index], request.positions[index], request) }
         }
@@ -98,16 +99,13 @@ extension SendMachine {
 
     // MARK: Project
 
-    /// Applies the verdicts to the message and the project, before any of them is settled: Redis judges the message by the
-    /// first answers it gets, which must not be the good ones alone.
+    /// Applies the verdicts to the project.
     private mutating func applyVerdicts(_ request: InFlightRequest) {
         var sent = 0
         for verdict in verdicts {
             if verdict.isAccepted { sent += 1 } else { apply(verdict, request) }
         }
-        guard sent > 0 else { return }
-        countAnswers(sent, request.slot)
-        accepted(request)
+        if sent > 0 { accepted(request) }
     }
 
     private mutating func apply(_ verdict: Verdict, _ request: InFlightRequest) {
@@ -117,17 +115,11 @@ extension SendMachine {
             writeHold(milliseconds, slot)
         }
         switch verdict {
-        case .sent, .sentPartly, .managed:
-            countAnswers(1, slot)
-            accepted(request)
+        case .sent, .sentPartly, .managed: accepted(request)
         case .failed(let failure):
-            let isBad = failure.action == .fixMessage
-            countAnswers(1, bad: isBad ? failure : nil, slot)
             // It judges the recipient or the message, and says nothing of the project.
             if request.isProbe { useNoProbe(slot) }
             if failure.error == .thirdPartyAuthError { alert(failure) }
-        case .retry(let retry) where retry.cause == .answered:
-            countAnswers(1, slot)
         case .retry, .unknown, .refreshCredential, .blockProject: break
         }
     }
@@ -239,6 +231,24 @@ extension Verdict {
         case .sent, .sentPartly, .managed: true
         case .failed, .unknown, .retry, .refreshCredential, .blockProject: false
         }
+    }
+
+    /// Whether it is of an attempt: the request left, or may have, and was processed, or may have been.
+    var countsAttempt: Bool {
+        switch self {
+        case .sent, .sentPartly, .managed, .failed, .unknown: true
+        case .retry(let retry): retry.countsAttempt
+        case .refreshCredential, .blockProject: false
+        }
+    }
+
+    /// What FCM's refusal of the message names, empty if it names nothing; nil for any other verdict. The detail stands
+    /// behind a colon in ``Failure/rawError``.
+    var refusalOfMessage: String? {
+        guard case .failed(let failure) = self, failure.error == .invalidArgument, failure.action == .fixMessage
+        else { return nil }
+        let parts = failure.rawError.split(separator: ": ", maxSplits: 1)
+        return parts.count == 2 ? String(parts[1]) : ""
     }
 
     /// FCM's result for the recipient did not arrive.

@@ -72,6 +72,7 @@ extension SendMachine {
         }
         let likely = job.sharesRequests ? settings.flushCount : max(Self.leastLikely, batches[slot].lastFlushCount)
         let expected = min(batches[slot].open + 1, likely)
+        if record.attempts == 0 { batches[slot].pending.untried += 1 }
         batches[slot].pending.append(record, policy: job.results, expected: expected)
         gate.uncommitted += 1
         flushIfFull(slot)
@@ -105,21 +106,23 @@ extension SendMachine {
         writeRetry(position, slot, dueMs: now.projectMs, isParked: true)
     }
 
-    /// Counts answers to sends of a fan-out's first pass, by which Redis judges the message.
-    ///
-    /// - Parameter bad: an answer that says that the message is wrong.
-    mutating func countAnswers(_ count: Int, bad: Failure? = nil, _ slot: Int) {
-        guard batches[slot].pass == .first, sendJob(slot).spec.total > Batch.maximumSize else { return }
-        batches[slot].pending.answers += count
-        guard let bad else { return }
-        batches[slot].pending.badAnswers += 1
-        batches[slot].pending.badAnswer = AbortCode.encode(bad)
-    }
-
     /// The probe proved nothing about the project: the next one begins at once.
     mutating func useNoProbe(_ slot: Int) {
         touch(slot)
         batches[slot].pending.probeUnused = true
+    }
+
+    /// Reports the first attempts of a fan-out, by which Redis judges its message. Equal recipients share an attempt.
+    mutating func reportAnswers(_ positions: Positions, _ slot: Int) {
+        guard sendJob(slot).judgesMessage else { return }
+        for index in verdicts.indices
+        where verdicts[index].countsAttempt && batches[slot].recipients[positions[index]].history.attempts == 0 {
+            if let detail = verdicts[index].refusalOfMessage {
+                batches[slot].pending.appendRefusal(detail)
+            } else {
+                batches[slot].pending.answers += 1
+            }
+        }
     }
 
     mutating func writeHold(_ milliseconds: Int64, _ slot: Int) {
@@ -227,13 +230,13 @@ extension SendMachine {
 
     mutating func flushed(_ flush: Flush, _ reply: RecordReply) {
         gate.uncommitted -= flush.count
-        if case .ok(_, let guarded) = reply, let pausedBy = guarded.paused {
+        if case .ok(let guarded) = reply, let pausedBy = guarded.paused {
             reportPause(pausedBy, guarded.reason, job: flush.source.job)
         }
         guard let slot = flush.slot else { return }
         batches[slot].openFlushes -= 1
         switch reply {
-        case .ok(let abort, let guarded): confirmed(flush.call, abort: abort, guarded, slot)
+        case .ok(let guarded): confirmed(flush.call, guarded, slot)
         case .stale:
             if !flush.call.late, !flush.call.results.isEmpty {
                 // Written again as facts. The batch waits for them.
@@ -247,11 +250,9 @@ extension SendMachine {
         retire(slot)
     }
 
-    private mutating func confirmed(_ call: RecordCall, abort: String, _ guarded: GuardedReply, _ slot: Int) {
+    private mutating func confirmed(_ call: RecordCall, _ guarded: GuardedReply, _ slot: Int) {
         if !call.late { batches[slot].confirmedFlush = max(batches[slot].confirmedFlush, call.number) }
         if let asked = call.watermark { grant(guarded.watermark ?? asked, asked: asked, guarded.waitMs, slot) }
-        let job = batches[slot].job
-        if !abort.isEmpty, jobs[job]?.abort == nil { jobs[job]?.abort = AbortCode.decode(abort) }
         if call.finish { batches[slot].state = batches[slot].state.after(.close) }
         closeIfDone(slot)
     }
@@ -259,13 +260,12 @@ extension SendMachine {
     /// Lets sends begin below a watermark.
     ///
     /// - Parameters:
-    ///   - asked: the watermark that was asked for; guards of the job may have allowed less.
+    ///   - asked: the watermark that was asked for; guards or a pause of the job may have allowed less.
     ///   - waitMs: after so long a higher one may be asked for.
     private mutating func grant(_ granted: Int, asked: Int, _ waitMs: Int64, _ slot: Int) {
         let confirmed = max(batches[slot].unsent.watermark.confirmed, granted)
         batches[slot].unsent.watermark.confirmed = confirmed
         if granted < asked {
-            // A guarded batch asks for one watermark at a time.
             batches[slot].unsent.watermark.requested = confirmed
             let waitNs = UInt64(min(max(1, waitMs), Self.longestAskMs)) * 1_000_000
             batches[slot].nextAskNs = now.monotonicNs + waitNs
@@ -286,6 +286,12 @@ extension SendMachine {
         case .canary: log(.notice, "A job waits behind its canary; resume or cancel it.", metadata)
         case .stopIf:
             log(.warning, "A job is paused by its stop_if: look at its results, then resume or cancel it.", metadata)
+        case .message:
+            log(
+                .warning,
+                "A job is paused: FCM refuses its message. Look at its results, then resume or cancel it.",
+                metadata
+            )
         }
     }
 
@@ -337,21 +343,6 @@ extension RecordCall {
         for shift in stride(from: 0, to: 64, by: 8) {
             subscribed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift)))
         }
-    }
-}
-
-/// How the error that ends a fan-out's unsent recipients travels through Redis.
-enum AbortCode {
-    static func encode(_ failure: Failure) -> String {
-        "\(failure.error.rawValue)|\(failure.action.rawValue)|\(failure.httpStatus)|\(failure.rawError)"
-    }
-
-    static func decode(_ text: String) -> Failure? {
-        let parts = text.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 4, let error = ErrorCode(rawValue: String(parts[0])),
-            let action = RemedyAction(rawValue: String(parts[1])), let status = Int(parts[2])
-        else { return nil }
-        return Failure(error: error, action: action, rawError: String(parts[3]), httpStatus: status)
     }
 }
 

@@ -101,7 +101,7 @@ extension SendMachine {
     /// Sends what it can of one batch; false when there is no room for more.
     private mutating func sendBatch(_ slot: Int, _ room: inout Room) -> Bool {
         let job = sendJob(slot)
-        if let failure = jobs[batches[slot].job]?.abort ?? job.untranslatable {
+        if let failure = job.untranslatable {
             failUnsent(slot, failure)
             return true
         }
@@ -135,8 +135,8 @@ extension SendMachine {
         if sendJob(slot).isGuarded {
             let watermark = batches[slot].unsent.watermark
             guard watermark.requested == watermark.confirmed else { return }
-            guard now.monotonicNs >= batches[slot].nextAskNs else { return armWake(batches[slot].nextAskNs) }
         }
+        guard now.monotonicNs >= batches[slot].nextAskNs else { return armWake(batches[slot].nextAskNs) }
         if let watermark = batches[slot].unsent.watermarkToRequest(window: window) { writeWatermark(watermark, slot) }
     }
 

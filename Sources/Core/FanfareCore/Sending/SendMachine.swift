@@ -257,17 +257,22 @@ public struct SendMachine {
         batchCount -= 1
         jobs[job]?.batches -= 1
         guard let held = jobs[job], held.batches == 0 else { return }
-        jobSlots[held.id] = nil
+        if jobSlots[held.id] == job { jobSlots[held.id] = nil }
         jobs[job] = nil
         freeJobs.append(job)
     }
 
     /// The slot of a job, which is made if there is none.
-    mutating func jobSlot(_ id: String) -> Int {
-        if let slot = jobSlots[id] { return slot }
+    mutating func jobSlot(_ id: String, born: String) -> Int {
+        if let slot = jobSlots[id], jobs[slot]?.born == born { return slot }
+        return newJobSlot(id, born: born)
+    }
+
+    /// A new slot for a job. An earlier job of the same id keeps its own until its batches are removed.
+    mutating func newJobSlot(_ id: String, born: String = "") -> Int {
         let slot = freeJobs.popLast() ?? jobs.count
         if slot == jobs.count { jobs.append(nil) }
-        jobs[slot] = HeldJob(id: id)
+        jobs[slot] = HeldJob(id: id, born: born)
         jobSlots[id] = slot
         return slot
     }

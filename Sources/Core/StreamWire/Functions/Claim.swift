@@ -14,8 +14,8 @@ public struct Claim: Equatable, Sendable {
     public var watermark: Int
     /// How many workers have held this batch, this one included.
     public var deliveries = 1
-    /// The error that ends every unsent recipient of the job, as ``RecordCall/badAnswer`` carried it; empty when none.
-    public var abort = ""
+    /// An epoch between an earlier job of the same id and this one; empty if the id was new.
+    public var born = ""
     public var recipients: [ClaimedRecipient]
     /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
     public var ending: String?
@@ -36,7 +36,7 @@ public struct Claim: Equatable, Sendable {
         pass = try NamedValues.required(fields.text("pass").flatMap(Pass.init(rawValue:)))
         watermark = Int(try NamedValues.required(fields.number("watermark")))
         deliveries = Int(try NamedValues.required(fields.number("deliveries")))
-        abort = fields.text("abort") ?? ""
+        born = fields.text("born") ?? ""
         ending = fields.text("ending")
         isQuarantined = fields.flag("quarantined")
         crashes = Int(fields.number("crashes") ?? 0)

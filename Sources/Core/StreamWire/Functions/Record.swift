@@ -83,16 +83,21 @@ public struct RecordCall: Equatable, Sendable {
     public var acceptedCredential: UInt64?
     /// Grows with each call of a batch, so that a repeated call is recognised.
     public var number = 1
+    /// First attempts of a fan-out whose outcome this flush reports.
     public var answers = 0
-    public var badAnswers = 0
-    /// The last answer that says the message is wrong, in the form of `AbortCode`; empty when there is none.
-    public var badAnswer = ""
+    /// A digit for each of them, up to the last that FCM refused for the message: 1 for those, 0 for any other. Empty when
+    /// there is none.
+    public private(set) var refusals: [UInt8] = []
+    /// What the last of those refusals names, such as `message.android.ttl`; empty when they name nothing.
+    public private(set) var refusedDetail = ""
     public var results = ResultBuffer()
     public var retries: [Retry] = []
     public var feedback: [Feedback] = []
     public var refusedRates: [RefusedRate] = []
     /// The topic of a subscription, a line feed, and 8 bytes for each token that was subscribed; empty for every other job.
     public var subscribed: [UInt8] = []
+    /// Results with 0 attempts.
+    public var untried = 0
     /// A letter for each recipient whose first attempt this flush reports; empty unless the job has `stop_if`.
     public var firstAttempts: [UInt8] = []
 
@@ -100,6 +105,14 @@ public struct RecordCall: Equatable, Sendable {
         self.job = job
         self.batch = batch
         self.epoch = epoch
+    }
+
+    /// Adds the next first attempt of a fan-out, which FCM refused for the message.
+    public mutating func appendRefusal(_ detail: String) {
+        refusals.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: answers - refusals.count))
+        refusals.append(UInt8(ascii: "1"))
+        answers += 1
+        if !detail.isEmpty { refusedDetail = detail }
     }
 
     /// - Parameters:
@@ -111,7 +124,7 @@ public struct RecordCall: Equatable, Sendable {
         nowMs: Int64 = 0,
         indexesTokens: Bool = true
     ) -> RedisCommand {
-        let size = job.utf8.count + worker.utf8.count + badAnswer.utf8.count + results.byteCount
+        let size = job.utf8.count + worker.utf8.count + refusals.count + results.byteCount
         var command = FunctionLibrary.call("record", keys, bytes: size + 256, words: 32 + 4 * retries.count)
         command.append(job, as: "id")
         command.append(batch, as: "n")
@@ -124,8 +137,8 @@ public struct RecordCall: Equatable, Sendable {
         command.append(blockReason, as: "block_reason")
         command.append(projectAnswers ? 1 : probeUnused ? 2 : 0, as: "project_answers")
         command.append(answers, as: "answers")
-        command.append(badAnswers, as: "bad_answers")
-        command.append(badAnswer, as: "bad_answer")
+        command.append(0, as: "bad_answers")
+        command.append("", as: "bad_answer")
         // As indexes, letters and objects.
         results.append(to: &command)
         command.append(retries.count, as: "retries")
@@ -152,6 +165,14 @@ public struct RecordCall: Equatable, Sendable {
             command.append(rate.recipient)
             command.append(rate.untilMs)
         }
+        appendOptions(to: &command)
+        results.appendErrors(to: &command)
+        if indexesTokens { results.appendFingerprints(to: &command) }
+        return command
+    }
+
+    /// Appends the names that most flushes leave out.
+    private func appendOptions(to command: inout RedisCommand) {
         if !subscribed.isEmpty {
             command.append("subscribed")
             command.append(subscribed)
@@ -160,10 +181,19 @@ public struct RecordCall: Equatable, Sendable {
             command.append("attempts")
             command.append(firstAttempts)
         }
-        results.appendErrors(to: &command)
-        if indexesTokens { results.appendFingerprints(to: &command) }
+        if !refusals.isEmpty {
+            command.append("refusals")
+            command.append(refusals)
+            if !refusedDetail.isEmpty {
+                command.append("refused_detail")
+                command.append(refusedDetail)
+            }
+        }
+        if untried > 0, untried == results.count {
+            command.append("untried")
+            command.append("1")
+        }
         appendRefusals(to: &command)
-        return command
     }
 
     private func appendRefusals(to command: inout RedisCommand) {
@@ -185,8 +215,8 @@ public struct RecordCall: Equatable, Sendable {
 }
 
 public enum RecordReply: Equatable, Sendable {
-    /// Written. `abort` is the error that ends every unsent recipient of the job; empty when there is none.
-    case ok(abort: String, guarded: GuardedReply = GuardedReply())
+    /// Written.
+    case ok(guarded: GuardedReply = GuardedReply())
     /// Another worker holds the batch; nothing was written.
     case stale
     /// The job is over.
@@ -195,7 +225,7 @@ public enum RecordReply: Equatable, Sendable {
     public init?(_ value: RedisValue) {
         guard let reply = NamedValues(value) else { return nil }
         switch reply.outcome {
-        case "ok": self = .ok(abort: reply.text("abort") ?? "", guarded: GuardedReply(reply))
+        case "ok": self = .ok(guarded: GuardedReply(reply))
         case "stale": self = .stale
         case "gone": self = .gone
         default: return nil
@@ -203,9 +233,9 @@ public enum RecordReply: Equatable, Sendable {
     }
 }
 
-/// The guards' part of the reply to a flush.
+/// The part of the reply to a flush that pauses the job, or holds its sends back.
 public struct GuardedReply: Equatable, Sendable {
-    /// The batch's watermark, where the guards did not allow the one that was asked for; nil where they did.
+    /// The batch's watermark, where a guard or a pause did not allow the one that was asked for; nil where it was allowed.
     public var watermark: Int?
     /// After this time a higher watermark may be asked for, milliseconds.
     public var waitMs: Int64 = 0
@@ -224,8 +254,10 @@ public struct GuardedReply: Equatable, Sendable {
     }
 }
 
-/// A guard that pauses a job by itself. The raw value is the job's field, and the label of the metric.
+/// A cause for which workers pause a job by themselves. The raw value is the field of the job, and the label of the metric.
 public enum PauseGuard: String, CaseIterable, Sendable {
     case canary
     case stopIf = "stop_if"
+    /// FCM refuses the message of a fan-out, whatever its guards.
+    case message
 }

@@ -25,7 +25,8 @@
 --   jobs results feedback dead      streams, public
 --   job:<id>                        hash, public: state and counters
 --   unwanted                        set: entries of `jobs` that were cancelled before a worker took them
---   seen:<id>                       string: the id is taken, for the dedupe window
+--   seen:<id>                       string: the id is taken, for the dedupe window; deleted with the end of a job whose
+--                                   results have 0 attempts, all of them
 --   spec:<id>                       hash: what a worker needs to run the job, and its progress; deleted with its end
 --   rcpt:<id>                       hash: batch number -> recipients, one a line; further fields of a batch are pieces
 --                                   of a long text, see recipients.lua. They are deleted with their batch
@@ -86,7 +87,10 @@
 --   spec:<id> `again` = 1           the broadcast must be sent again, and waits for the slot
 --   spec:<id> `unsent`              how many recipients in wait:<id> have no attempt
 --   spec:<id> `whole`               the audience is copied completely; `run`, `cursor`: where the copy stands
---   spec:<id> `bad`, `bad_answer`   answers of the first pass that blame the message, and the last of them
+--   spec:<id> `answers`             first attempts, up to 100; see refusals.lua, also for `refusals` and `judged`
+--   spec:<id> `abort`, `bad`, `bad_answer`   written by version 1 only, and ignored; see message.lua
+--   spec:<id> `untried`             results with 0 attempts, as long as no other is known
+--   spec:<id> `born`                an epoch between an earlier job of the id and this one
 --   spec:<id> `guarded` = 1         the job has guards; see guards.lua for their fields
 --   spec:<id> `passed`              batches whose first pass is over; b:<id>/<n> `sent` = 1 marks them
 --   b:<id>/<n> `upto`               the watermark: sends below this position may have begun
@@ -271,12 +275,12 @@ local function old_link()
   return redis.error_reply('OLDLINK this worker has a later connection')
 end
 
-local SPEC_FIELDS = { 'total', 'next', 'source', 'audience', 'member', 'abort', 'parked', 'paused', 'ending', 'class',
+local SPEC_FIELDS = { 'total', 'next', 'source', 'audience', 'member', 'born', 'parked', 'paused', 'ending', 'class',
   'priority', 'again', 'passed', 'guarded' }
 
 local function load_spec(base, id)
   local spec = read_fields(base .. 'spec:' .. id, SPEC_FIELDS)
   if not spec.total then return nil end
-  spec.abort, spec.priority, spec.needs_resend = spec.abort or '', tonumber(spec.priority or '5'), spec.again == '1'
+  spec.priority, spec.needs_resend = tonumber(spec.priority or '5'), spec.again == '1'
   return spec
 end

@@ -11,8 +11,7 @@ do
 function new_claim(name, spec, fields)
   local claim = {}
   fields.job, fields.batch = split_name(name)
-  fields.abort = spec.abort ~= '' and spec.abort or nil
-  fields.ending = spec.ending or nil
+  fields.born, fields.ending = spec.born or nil, spec.ending or nil
   local guards = spec.guarded and not spec.ending and spec.guards
   if guards and guards.send_window then fields.closes = guards.closes end
   for field, value in pairs(fields) do add_pair(claim, field, value) end

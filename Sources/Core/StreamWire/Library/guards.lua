@@ -1,5 +1,5 @@
--- Guards of a job: rate, canary and send window delay its sends; canary and stop conditions pause it. The spec of a
--- job with guards has `guarded` = 1. Sends begin below watermarks, so every guard works by the watermarks that it allows.
+-- Guards of a job: rate, canary and send window delay its sends; canary and stop conditions pause it, and so does a
+-- message that FCM refuses, which needs no field of the job. The spec of a job with guards has `guarded` = 1. Sends begin below watermarks, so every guard works by the watermarks that it allows.
 --
 -- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
 --   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
@@ -7,7 +7,8 @@
 --                       came while the job was paused or parked; it is 1 once the job goes on
 --   canary_until        when the job goes on without an operator (the project's time), if it has canary_wait_ms
 --   canary_over         1: the job goes on behind its canary
---   pausing             the flush that paused the job, "<batch> <number>", with the guard and the reason that it answered
+--   pausing             the flush that paused the job, "<batch> <number>", with the guard and the reason that it answered;
+--                       of a job without guards, too
 --   sample              a letter for each of the last 1,000 first attempts; see FirstAttempt.swift
 --   opens closes        the next span of the send window, Unix ms, and its reason while it is closed, `window_reason`
 -- Keys behind the base:
@@ -160,18 +161,21 @@ function first_watermark(plan, id, spec, from, count)
   return most > 0 and int(most) or nil
 end
 
--- The watermark that a batch of a guarded job gets when its holder asks for one, and after how many ms it may ask again.
--- Part of the step of its flush. `batch`: `from` (nil for a retry), its `watermark`.
+-- The watermark that a batch gets when its holder asks for one, and after how many ms it may ask again. Part of the step of
+-- its flush. `batch`: `from` (nil for a retry), its `watermark`; `now`: a function that returns the project's time.
 function raise_watermark(base, id, spec, batch, asked, now)
-  local known, guards = tonumber(batch.watermark), read_guards(base, id, spec)
-  if not guards or asked <= known then return math.max(asked, known), 0 end
-  if spec.paused or spec.parked or closed_until(guards, wall_ms()) then return known, 1000 end
+  local known = tonumber(batch.watermark)
+  if asked <= known then return known, 0 end
+  if spec.paused or spec.parked then return known, 1000 end
+  local guards = read_guards(base, id, spec)
+  if not guards then return asked, 0 end
+  if closed_until(guards, wall_ms()) then return known, 1000 end
   if not batch.from then return asked, 0 end
   if guards.canary_held then return known, 1000 end
   local most, wait, limit = asked, 100, canary_limit(guards, tonumber(spec.total))
   if limit then most = math.min(most, limit - tonumber(batch.from)) end
   if guards.rate then
-    local have, next_ms, cap, rate = refill_rate(base, guards, now)
+    local have, next_ms, cap, rate = refill_rate(base, guards, now())
     most = math.min(most, known + math.floor(have))
     show_rate(base, id, guards)
     wait = math.max(next_ms, math.min(250, math.ceil(cap / 2 * 1000 / rate)), 10)
@@ -242,8 +246,8 @@ local function hold_canary(base, id, flush, guards)
   return not is_stopped
 end
 
--- Stops a job by its stop_if. Part of the step of a flush. `has_tried`: its canary has ended, too: the job goes on behind
--- it once it is resumed. Returns whether the job was not paused before.
+-- Stops a job by its stop_if, or for its message. Part of the step of a flush. `has_tried`: its canary has ended, too: the
+-- job goes on behind it once it is resumed. Returns whether the job was not paused before.
 local function stop_job(base, id, flush, guards, reason, has_tried)
   local spec, was_paused = flush.spec, flush.spec.paused
   if has_tried then
@@ -260,36 +264,52 @@ local function stop_job(base, id, flush, guards, reason, has_tried)
   return true
 end
 
--- Adds the first attempts of a flush to the sample, and pauses the job when a condition holds or the canary has ended.
--- Part of the flush's step. `letters`: of the flush; `tried`: recipients of the job that have their result, or were sent
--- to and wait: while the canary lasts, all of them belong to it.
+-- Adds the first attempts of a flush to the sample; returns it.
+local function add_sample(base, id, flush, guards, letters)
+  local sample = guards.sample or ''
+  if not guards.stop_if or letters == '' or not flush.first_time then return sample end
+  sample = string.sub(sample .. letters, -1000)
+  write('HSET', base .. 'spec:' .. id, 'sample', sample)
+  return sample
+end
+
+-- The guard that this flush calls for, and its reason; nil for none. The message comes first: it was at fault at an attempt
+-- within the flush, the others are judged at its end.
+local function find_guard(flush, guards, sample, has_tried)
+  local spec = flush.spec
+  if not spec.parked then
+    if flush.refused then return 'message', flush.refused end
+    local is_due = guards.stop_if and sample ~= '' and (#sample >= 1000 or has_tried)
+    local reason = is_due and broken_condition(guards.stop_if, sample)
+    if reason then return 'stop_if', reason end
+  end
+  if has_tried then return 'canary', 'canary' end
+  return nil
+end
+
+-- Adds the first attempts of a flush to the sample, and pauses the job when its message is refused, a condition holds or the
+-- canary has ended. Part of the flush's step. `letters`: of the flush; `tried`: recipients of the job that have their
+-- result, or were sent to and wait: while the canary lasts, all of them belong to it. `flush.refused`: see judge_message.
 -- Returns the guard that paused the job, and the reason; nil for none. A repeated call returns the same.
 function judge_guards(base, id, flush, letters, tried, name)
-  local spec, guards = flush.spec, read_guards(base, id, flush.spec)
-  if not guards then return nil end
-  if not flush.first_time and guards.pausing == name then return guards.pausing_guard, guards.pausing_reason end
-  local sample = guards.sample or ''
-  if guards.stop_if and letters ~= '' and flush.first_time then
-    sample = string.sub(sample .. letters, -1000)
-    write('HSET', base .. 'spec:' .. id, 'sample', sample)
+  local spec, key = flush.spec, base .. 'spec:' .. id
+  if spec.ending or not (spec.guarded or spec.judged or flush.refused) then return nil end
+  local guards = read_guards(base, id, spec) or read_fields(key, { 'pausing', 'pausing_guard', 'pausing_reason' })
+  if flush.owned and not flush.first_time and guards.pausing == name then
+    return guards.pausing_guard, guards.pausing_reason
   end
+  local sample = add_sample(base, id, flush, guards, letters)
   if guards.canary_held then return nil end
   local limit = canary_limit(guards, tonumber(spec.total))
   local has_tried = limit and tried >= limit
   -- Of a job that does not run only the end of its canary matters: nothing reports it later.
   if (spec.paused or spec.parked) and not has_tried then return nil end
-  local reason
-  if guards.stop_if and not spec.parked and sample ~= '' and (#sample >= 1000 or has_tried) then
-    reason = broken_condition(guards.stop_if, sample)
-  end
-  local guard
-  if reason then
-    guard = stop_job(base, id, flush, guards, reason, has_tried) and 'stop_if'
-  elseif has_tried then
-    guard, reason = hold_canary(base, id, flush, guards) and 'canary', 'canary'
-  end
-  if not guard then return nil end
-  write('HSET', base .. 'spec:' .. id, 'pausing', name, 'pausing_guard', guard, 'pausing_reason', reason)
+  local guard, reason = find_guard(flush, guards, sample, has_tried)
+  if guard == 'message' then write('HSET', key, 'judged', '1', 'refusals', '') end
+  local pauses = guard == 'canary' and hold_canary(base, id, flush, guards)
+    or guard and guard ~= 'canary' and stop_job(base, id, flush, guards, reason, has_tried)
+  if not pauses then return nil end
+  write('HSET', key, 'pausing', name, 'pausing_guard', guard, 'pausing_reason', reason)
   return guard, reason
 end
 

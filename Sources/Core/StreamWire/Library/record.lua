@@ -17,12 +17,13 @@ do
 
 -- Each reads the fields of a hash that a flush needs. A table of a fixed size is made faster than one that grows.
 local function read_spec(base, id)
-  local left, abort, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, bad, bad_answer,
-    guarded, parked = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'abort', 'answers', 'total', 'class',
-      'paused', 'next', 'ending', 'unsent', 'member', 'keep', 'passed', 'bad', 'bad_answer', 'guarded', 'parked'))
-  return left and { left = left, abort = abort, answers = answers, total = total, class = class, paused = paused,
-    next = next_index, ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, bad = bad,
-    bad_answer = bad_answer, guarded = guarded, parked = parked }
+  local left, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, refusals, refused_detail,
+    judged, guarded, parked, untried, born = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'answers', 'total',
+      'class', 'paused', 'next', 'ending', 'unsent', 'member', 'keep', 'passed', 'refusals', 'refused_detail', 'judged',
+      'guarded', 'parked', 'untried', 'born'))
+  return left and { left = left, answers = answers, total = total, class = class, paused = paused, next = next_index,
+    ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, refusals = refusals,
+    refused_detail = refused_detail, judged = judged, guarded = guarded, parked = parked, untried = untried, born = born }
 end
 
 local function read_batch(batch)
@@ -127,20 +128,6 @@ local function change_block(base, id, flush, reason, answer)
   end
 end
 
--- Stops a fan-out when more than half of its first 100 answers refuse the message itself. Part of a step. `problem`:
--- such an answer in the form of AbortCode, '' for none. Returns the error that ends the job's unsent recipients, or ''.
-local function judge_message(flush, answers, bad, problem)
-  local abort, seen = flush.spec.abort or '', tonumber(flush.spec.answers) or 0
-  if abort ~= '' or seen >= 100 or answers <= 0 or tonumber(flush.spec.total) <= BATCH then return abort end
-  seen, bad = seen + answers, bad + (tonumber(flush.spec.bad) or 0)
-  add_pair(flush.spec_fields, 'answers', int(seen))
-  add_pair(flush.spec_fields, 'bad', int(bad))
-  if problem ~= '' then add_pair(flush.spec_fields, 'bad_answer', problem) else problem = flush.spec.bad_answer end
-  if seen < 100 or 2 * bad <= seen then return abort end
-  add_pair(flush.spec_fields, 'abort', problem)
-  return problem
-end
-
 -- Marks a batch's first pass as over: its last send has begun, and its answers need no slot. Part of a step.
 local function end_first_pass(base, id, flush)
   local passed = (tonumber(flush.spec.passed) or 0) + 1
@@ -214,25 +201,36 @@ local function write_progress(base, id, flush, left, removed, grown, unsent)
   return retrying
 end
 
--- Applies the guards of a job to a flush. Part of a step. `tried`: see judge_guards. Returns pairs for the reply.
+-- Applies the guards of a job to a flush, and raises the batch's watermark. Part of a step. `tried`: see judge_guards.
+-- Returns pairs for the reply; nil for none.
 local function apply_guards(base, id, n, flush, call, tried)
   local guard, reason = judge_guards(base, id, flush, call.attempts, tried, n .. ' ' .. call.number)
-  local reply = guard and { 'paused', guard, 'reason', reason } or {}
+  local reply = guard and { 'paused', guard, 'reason', reason } or nil
   if not flush.owned or call.watermark == '' then return reply end
   local known, asked = tonumber(flush.holder.watermark), tonumber(call.watermark)
   -- A repeated call gets what the first one got.
   local watermark, wait = known, 1000
-  if flush.first_time then watermark, wait = raise_watermark(base, id, flush.spec, flush.holder, asked, flush.now()) end
+  if flush.first_time then watermark, wait = raise_watermark(base, id, flush.spec, flush.holder, asked, flush.now) end
   if watermark > known then add_pair(flush.fields, 'upto', int(watermark)) end
   if watermark < asked then
+    reply = reply or {}
     add_pair(reply, 'watermark', int(watermark))
     add_pair(reply, 'wait_ms', int(wait))
   end
   return reply
 end
 
+-- How many recipients of the job have a result with 0 attempts. Part of a step. Counts low where a flush also has others:
+-- such a job had an attempt.
+local function count_untried(flush, call)
+  local known = tonumber(flush.spec.untried) or 0
+  if not call.is_untried or flush.fresh == 0 then return known end
+  add_pair(flush.spec_fields, 'untried', int(known + flush.fresh))
+  return known + flush.fresh
+end
+
 -- Decides the writes of a flush. Part of a step. `call`: arguments of record by their names; `at`: the place of the
--- retries in `args`. Returns the error that ends the job's unsent recipients, and the number of new retries.
+-- retries in `args`. Returns the number of new retries.
 local function decide_flush(base, id, n, flush, call, args, at)
   local holder, removed, fewer = flush.holder, 0, 0
   count_results(base, id, flush)
@@ -243,14 +241,13 @@ local function decide_flush(base, id, n, flush, call, args, at)
   if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
   local retried, grown, more = write_retries(base, id, flush, args, at, call.retries)
   if flush.first_time and call.hold_ms > 0 then hold_project(base, call.hold_ms, flush.now()) end
-  local abort = flush.spec.abort or ''
-  if flush.first_time then abort = judge_message(flush, call.answers, call.bad_answers, call.bad_answer) end
-  local left = tonumber(flush.spec.left) - flush.fresh
+  if flush.first_time then flush.refused = judge_message(flush, call.answers, call.refusals, call.refused_detail) end
+  local left, untried = tonumber(flush.spec.left) - flush.fresh, count_untried(flush, call)
   if left <= 0 then
     finish_job(base, id, flush.job, flush.spec, { counters = flush.job_fields, batch = holder.owner and flush.batch,
-      is_listed = flush.is_listed })
+      is_listed = flush.is_listed, is_untried = untried == tonumber(flush.spec.total) })
     if holder.owner then write('SREM', base .. 'claims:' .. holder.owner, id .. '/' .. n) end
-    return abort, retried
+    return retried
   end
   if flush.owned and holder.from and not holder.sent and (call.all_sent or call.finish) then
     end_first_pass(base, id, flush)
@@ -258,29 +255,24 @@ local function decide_flush(base, id, n, flush, call, args, at)
   local unsent = math.max(0, (tonumber(flush.spec.unsent) or 0) - fewer + more)
   local retrying = write_progress(base, id, flush, left, removed, grown, unsent)
   if flush.first_time then add_pair(flush.fields, 'call', call.number) end
-  if flush.spec.guarded then
-    flush.guarded = apply_guards(base, id, n, flush, call, tonumber(flush.spec.total) - left + retrying)
-  elseif flush.owned and call.watermark ~= '' and tonumber(call.watermark) > tonumber(holder.watermark) then
-    add_pair(flush.fields, 'upto', call.watermark)
-  end
+  flush.guarded = apply_guards(base, id, n, flush, call, tonumber(flush.spec.total) - left + retrying)
   if flush.owned and call.finish then
     close_batch(base, id, n, holder.owner, flush)
   elseif #flush.fields > 0 then
     write('HSET', flush.batch, unpack(flush.fields))
   end
-  return abort, retried
+  return retried
 end
 
--- Makes the step of a flush. Returns the error that ends the job's unsent recipients.
+-- Makes the step of a flush.
 local function make_flush(base, id, n, flush, call, args, at)
   flush.had_waiting = redis.call('EXISTS', base .. 'wait:' .. id) == 1
   flush.fields, flush.spec_fields, flush.job_fields, flush.retried = {}, {}, {}, {}
   step = {}
-  local abort, retried = decide_flush(base, id, n, flush, call, args, at)
+  local retried = decide_flush(base, id, n, flush, call, args, at)
   local writes = step
   step = nil
   commit_counted(base, id, writes, flush.common, flush.counts, retried, flush.fresh)
-  return abort
 end
 
 -- Whether the flush ends a one-recipient job that has no other keys. Usually so: a single EXISTS decides.
@@ -298,9 +290,8 @@ end
 -- `records`. For the arguments see RecordCall in Functions/Record.swift; besides:
 --   watermark        '' leaves it
 --   project_answers  see change_block
---   answers          answers of the batch's first pass
---   bad_answers      400s among them that do not name the recipient
---   bad_answer       the last of these in the form of AbortCode, '' for none
+--   answers          first attempts of a fan-out that this flush reports; see judge_message
+--   bad_answers, bad_answer   0 and ''; only older workers say more, and it does not count
 --   indexes          indexes of the results, a JSON array
 --   letters          a status for each result (s f u c x), in upper case when its object is wanted
 --   objects          the wanted objects as one JSON array, each with `i` first; '' for none
@@ -309,11 +300,11 @@ end
 --   feedback         index, kind, recipient, action, replacement, error
 --   refused_rates    "<kind>:<recipient>", until when no send to it begins
 -- and optional names, each with its value: `subscribed`, see count_subscribed; `errors`, see count_errors; `prints`, see
--- index_results; `attempts`, see judge_guards; `refusal`, `refused`, `credential`, see weigh_refusals; `accepted`, see
--- prove_credential. `common`: see new_common.
+-- index_results; `attempts`, see judge_guards; `refusals`, `refused_detail`, see judge_message; `untried` 1: every result
+-- has 0 attempts; `refusal`, `refused`, `credential`, see weigh_refusals; `accepted`, see prove_credential. `common`: see
+-- new_common.
 -- Returns one of these:
---   'ok'             also with `abort`, the error that ends every unsent recipient of the job, or '', and for a guarded
---                    job `watermark` and `wait_ms` (see raise_watermark), `paused` and `reason` (see judge_guards)
+--   'ok'             also with `watermark` and `wait_ms` (see raise_watermark), `paused` and `reason` (see judge_guards)
 --   'stale'          another worker holds the batch; nothing was written: send the results again as late
 --   'gone'           the job is over
 function record(base, args, common)
@@ -324,6 +315,8 @@ function record(base, args, common)
   refuse_stuck(id)
   local spec, is_late = read_spec(base, id), late == '1'
   if not spec then return record_of_none(base, id, n, worker, is_late) end
+  -- These are facts of an earlier job of the same id.
+  if is_late and tonumber(epoch) < (tonumber(spec.born) or 0) then return 'gone' end
   local batch = base .. 'b:' .. id .. '/' .. n
   local holder = read_batch(batch)
   local owned = not is_late and holder.epoch == epoch and holder.owner == worker
@@ -360,19 +353,18 @@ function record(base, args, common)
   if entry and more.prints then index_results(base, entry, more.prints) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
   if more.accepted then prove_credential(base, more.accepted) end
-  local abort = spec.abort or ''
-  if ends_bare then
+  if ends_bare and not more.untried then
     end_single(base, id, n, flush)
   else
-    abort = make_flush(base, id, n, flush, { watermark = watermark, finish = finish == '1', hold_ms = tonumber(hold_ms),
+    make_flush(base, id, n, flush, { watermark = watermark, finish = finish == '1', hold_ms = tonumber(hold_ms),
       block_reason = block_reason, project_answers = project_answers, answers = tonumber(answers),
-      bad_answers = tonumber(bad_answers), bad_answer = bad_answer, retries = tonumber(retries), number = number,
-      all_sent = all_sent == '1', attempts = more.attempts or '', refusal = more.refusal, refused = more.refused,
-      credential = more.credential }, args, 23)
+      refusals = more.refusals, refused_detail = more.refused_detail, retries = tonumber(retries), number = number,
+      all_sent = all_sent == '1', attempts = more.attempts or '', is_untried = more.untried == '1',
+      refusal = more.refusal, refused = more.refused, credential = more.credential }, args, 23)
   end
-  if abort == '' and not flush.guarded then return 'ok' end
-  local reply = { 'outcome', 'ok', 'abort', abort }
-  for _, value in ipairs(flush.guarded or {}) do reply[#reply + 1] = value end
+  if not flush.guarded then return 'ok' end
+  local reply = { 'outcome', 'ok' }
+  for _, value in ipairs(flush.guarded) do reply[#reply + 1] = value end
   return reply
 end
 

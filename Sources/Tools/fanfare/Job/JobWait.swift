@@ -76,8 +76,9 @@ struct JobWait {
                     let held = progress.stop ?? progress.status.closedWindow
                     if let new = held, new != stop {
                         let state = progress.status.state == .paused ? "is paused" : "is held"
+                        let isRefused = new.hasPrefix("message refused: ")
                         let isGuarded = progress.status.state == .paused && !progress.status.guards.isEmpty
-                        let remedy = isGuarded ? "; `fanfare job resume \(job)` lets it go on" : ""
+                        let remedy = isGuarded || isRefused ? "; `fanfare job resume \(job)` lets it go on" : ""
                         onNotice("job \(job) \(state): \(new); still waiting\(remedy)")
                     }
                     stop = held

@@ -38,10 +38,10 @@ extension Runner {
         switch reply {
         case .ok:
             replayBuffer.append(pending.flush, now: localNow)
-            handle(.flushed(pending.flush, .ok(abort: "")))
+            handle(.flushed(pending.flush, .ok()))
         case .granted(let guarded):
             replayBuffer.append(pending.flush, now: localNow)
-            handle(.flushed(pending.flush, .ok(abort: "", guarded: guarded)))
+            handle(.flushed(pending.flush, .ok(guarded: guarded)))
         case .stale: handle(.flushed(pending.flush, .stale))
         case .gone, .failed: handle(.flushed(pending.flush, .gone))
         }

@@ -99,7 +99,7 @@ struct RecordRequest {
 
 enum RecordReply: Equatable {
     case ok, stale, gone
-    /// Written, in a job with guards.
+    /// Written, in a job with guards, or in one that is paused.
     case granted(GuardedReply)
     /// An error reply. Some of the call's writes may have been applied.
     case failed

@@ -63,7 +63,7 @@ extension ProjectState {
 
     // MARK: Flushes
 
-    /// Applies the job's guards to a flush; nil for a job without guards.
+    /// Applies the job's guards to a flush, and raises the batch's watermark; nil where neither says anything.
     mutating func applyGuards(
         _ request: RecordRequest,
         isOwned: Bool,
@@ -72,28 +72,31 @@ extension ProjectState {
         referee: Referee
     ) -> GuardedReply? {
         let id = request.name.job
-        guard jobs[id].guards != nil else { return nil }
+        let isGuarded = jobs[id].guards != nil
         var reply = GuardedReply()
         let known = batches[request.name]?.watermark ?? 0
         if let paused = judge(request, isFirstTime: isFirstTime, nowMs, referee: referee) {
             reply.paused = paused
             if paused == .canary { reply.reason = "canary" }
         }
-        guard isOwned, let asked = request.watermark else { return reply }
+        guard isOwned, let asked = request.watermark else { return isGuarded ? reply : nil }
         var granted = (watermark: known, waitMs: Int64(1_000))
         if isFirstTime { granted = raise(request.name, known, asked, nowMs, referee: referee) }
         batches[request.name]?.watermark = max(known, granted.watermark)
-        if granted.watermark > known { batches[request.name]?.grants.append((granted.watermark, referee.now)) }
+        if isGuarded, granted.watermark > known {
+            batches[request.name]?.grants.append((granted.watermark, referee.now))
+        }
         if granted.watermark < asked { (reply.watermark, reply.waitMs) = (granted.watermark, granted.waitMs) }
-        return reply
+        return isGuarded || reply.watermark != nil ? reply : nil
     }
 
     private mutating func raise(_ name: BatchName, _ known: Int, _ asked: Int, _ nowMs: Int64, referee: Referee)
         -> (watermark: Int, waitMs: Int64)
     {
         let job = jobs[name.job]
-        guard var guards = job.guards, job.ending == .none, asked > known else { return (max(known, asked), 0) }
+        guard asked > known else { return (known, 0) }
         if job.isPaused || job.isParked, !referee.breaks(.raiseAfterStop) { return (known, 1_000) }
+        guard var guards = job.guards, job.ending == .none else { return (asked, 0) }
         guard !name.isRetry else { return (asked, 0) }
         if guards.hold != .none { return (known, 1_000) }
         var most = asked

@@ -137,7 +137,6 @@ extension ProjectState {
         }
         if isFirstTime, request.holdMs > 0 { referee.held(milliseconds: request.holdMs) }
 
-        if jobs[id].guards == nil, isOwned { confirm(request.watermark, of: name) }
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name, referee: referee) }
         let granted = applyGuards(request, isOwned: isOwned, isFirstTime: isFirstTime, nowMs, referee: referee)
@@ -148,11 +147,6 @@ extension ProjectState {
         }
         referee.audit(jobs[id])
         return granted.map { .granted($0) } ?? .ok
-    }
-
-    private mutating func confirm(_ watermark: Int?, of name: BatchName) {
-        guard let watermark, let batch = batches[name], watermark > batch.watermark else { return }
-        batches[name]?.watermark = watermark
     }
 
     /// Closes a batch, or opens it again where a rollback lost results.

@@ -89,15 +89,6 @@ import Testing
 
     // MARK: Texts that travel
 
-    @Test(arguments: ["", "a|b|c", "plain"])
-    func abortCodeRoundTripsItsFailure(raw: String) {
-        let failure = Failure(error: .invalidArgument, action: .fixMessage, rawError: raw, httpStatus: 400)
-        #expect(AbortCode.decode(AbortCode.encode(failure)) == failure)
-    }
-
-    @Test(arguments: ["", "x", "NEWER|fix_message|400|a", "INTERNAL|newer|400|a", "INTERNAL|none|x|a"])
-    func anAbortOfAnotherVersionIsIgnored(text: String) { #expect(AbortCode.decode(text) == nil) }
-
     @Test(arguments: [
         (401, "denied", "HTTP 401 denied: the credential is refused: check it and its project"),
         (

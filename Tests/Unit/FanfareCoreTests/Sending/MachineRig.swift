@@ -95,7 +95,7 @@ struct MachineRig {
 
     /// Redis answers a flush.
     @discardableResult
-    mutating func confirm(_ flush: Int = 0, _ reply: RecordReply = .ok(abort: "")) -> Flush {
+    mutating func confirm(_ flush: Int = 0, _ reply: RecordReply = .ok()) -> Flush {
         let flush = flushes.remove(at: flush)
         handle(.flushed(flush, reply))
         return flush

@@ -15,7 +15,7 @@ import Testing
     private static func reply(_ watermark: Int?, waitMs: Int64 = 0, paused: PauseGuard? = nil) -> RecordReply {
         var guarded = GuardedReply()
         (guarded.watermark, guarded.waitMs, guarded.paused) = (watermark, waitMs, paused)
-        return .ok(abort: "", guarded: guarded)
+        return .ok(guarded: guarded)
     }
 
     private static func rig() -> MachineRig {

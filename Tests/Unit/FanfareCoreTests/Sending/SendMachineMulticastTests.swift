@@ -56,7 +56,7 @@ import Testing
         #expect(rig.positions == [[0, 1]] && rig.flushes.map(\.call.watermark) == [5])
         var guarded = GuardedReply()
         (guarded.watermark, guarded.waitMs) = (4, 100)
-        rig.confirm(0, .ok(abort: "", guarded: guarded))
+        rig.confirm(0, .ok(guarded: guarded))
         rig.send()
         #expect(rig.positions == [[0, 1], [2, 3]])
         rig.advance(milliseconds: 100)

@@ -155,33 +155,6 @@ import Testing
         #expect(rig.requests.count == 2)
     }
 
-    @Test func theFirstPassOfAFanoutIsJudgedByItsAnswers() {
-        var rig = sending(.message(total: 2_000))
-        rig.answer(.wrongMessage)
-        rig.answer(.sent())
-        rig.answer(.dead)
-        rig.confirm(0)
-        let call = rig.confirm().call
-        #expect(
-            call.answers == 3 && call.badAnswers == 1 && call.badAnswer.hasPrefix("INVALID_ARGUMENT|fix_message|400|")
-        )
-        #expect(call.feedback.map(\.recipient) == ["t2"])
-    }
-
-    @Test func theErrorOfAWrongMessageEndsItsJob() {
-        var rig = sending(.message(total: 2_000), count: 5)
-        rig.room.fcm = 0
-        for _ in 0..<5 { rig.answer(.unsent) }
-        rig.flushNow()
-        let abort = AbortCode.encode(
-            Failure(error: .invalidArgument, action: .fixMessage, rawError: "bad", httpStatus: 400)
-        )
-        rig.confirm(0, .ok(abort: abort))
-        rig.send()
-        #expect(rig.requests.isEmpty && rig.writeAll().written == "0f 1f 2f 3f 4f")
-        rig.expectEmpty()
-    }
-
     @Test func aCredentialOfApplesIsLoggedOnceAMinute() {
         let body =
             #"{"error":{"code":401,"message":"m","status":"UNAUTHENTICATED","details":"#

@@ -193,7 +193,7 @@ private struct RandomRun {
             #expect(flush.count == 0)
             return confirm(at, .stale)
         }
-        confirm(at, flush.call.late || !oneIn(40) ? .ok(abort: "") : oneIn(2) ? .stale : .gone)
+        confirm(at, flush.call.late || !oneIn(40) ? .ok() : oneIn(2) ? .stale : .gone)
     }
 
     private mutating func confirm(_ at: Int, _ reply: RecordReply) {

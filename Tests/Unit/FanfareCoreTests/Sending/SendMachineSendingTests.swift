@@ -328,15 +328,6 @@ import Testing
 
     // MARK: What fails without a send
 
-    @Test func aWrongMessageFailsWhatIsLeft() {
-        var rig = MachineRig()
-        let failure = Failure(error: .invalidArgument, action: .fixMessage, rawError: "a|b", httpStatus: 400)
-        rig.hold(.of(count: 2) { $0.abort = AbortCode.encode(failure) }, .message(total: 2_000))
-        rig.send()
-        #expect(rig.requests.isEmpty && rig.writeAll().written == "0f 1f")
-        rig.expectEmpty()
-    }
-
     @Test func aRecipientThatIsNoTokenFailsWithoutASend() {
         var rig = MachineRig()
         rig.hold(.named(["not a token", "t1", "not a token"]), .message(total: 3))
