@@ -8,7 +8,7 @@
 --   opened, copying     jobs that are not over; jobs whose audience is copied
 --   finished            times and ids of jobs that `finished` gets, in turns
 --   timed               name of a zset -> list of {score, member}
---   duplicates, seen    key of a job -> its new count of `duplicates`; list of SET commands that remember ids
+--   duplicates          key of a job -> its new count of `duplicates`
 --   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number
 --   over_ids            the same jobs as a set
 --   totals              the project's counters that the noted steps change, and their writes; see add_totals
@@ -20,7 +20,7 @@
 --   is_queued           whether this call adds a job to `singles` at its end
 --   is_listed           by class: see may_be_listed; forgotten before and after a write that may put a job into a list
 local function new_common()
-  return { unavailable = {}, jobs = {}, seen = {}, over_ids = {}, over_counts = {}, is_listed = {} }
+  return { unavailable = {}, jobs = {}, over_ids = {}, over_counts = {}, is_listed = {} }
 end
 
 local function make_call(callback, base, args, common)

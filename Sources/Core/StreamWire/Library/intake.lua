@@ -125,7 +125,7 @@ local function shown_fields(job, args, first_pair, first_batch)
   return fields
 end
 
--- Writes a job without recipients, which is over.
+-- Writes a job without recipients, which is over. Its id stays free: there was no attempt.
 local function write_empty_job(base, job, fields, common)
   local key, wall = base .. 'job:' .. job.id, int(common.wall)
   new_job(key, 'done', 0, pushed_at(job.entry, common.wall), 'finished_ms', wall, 'first_pass_ms', wall,
@@ -134,7 +134,6 @@ local function write_empty_job(base, job, fields, common)
   if job.has_own_id then
     collect(common, 'finished', 'all', wall)
     collect(common, 'finished', 'all', job.id)
-    common.seen[#common.seen + 1] = { 'SET', base .. 'seen:' .. job.id, job.entry, 'PX', job.dedupe_ms }
   end
 end
 
@@ -155,6 +154,7 @@ local function write_job(base, job, args, first_pair, common)
     'source', job.source, 'keep', job.keep_ms, 'member', job.member, 'class', job.class,
     unpack(args, first_pair, first_batch - 1))
   if job.audience ~= '' then redis.call('HSET', spec, 'audience', job.audience) end
+  if job.born then redis.call('HSET', spec, 'born', job.born) end
   local _, source, size
   if job.class == BROADCAST then _, source, size = estimate_audience(base, id) end
   if job.has_own_id then redis.call('SET', base .. 'seen:' .. id, job.entry, 'PX', job.dedupe_ms) end
@@ -250,7 +250,13 @@ function intake(base, args, common)
   job.is_taken = job.total > 0 and job.source == 'inline' and worker ~= '' and not job.is_scheduled
     and not job.is_unwanted and not needs_slot(job.class) and job.class ~= 'managed'
     and not must_queue(base, job, common, is_first)
-  if not is_first then redis.call('UNLINK', base .. 'job:' .. id, base .. 'spec:' .. id, base .. 'rcpt:' .. id) end
+  if not is_first then
+    local parts = redis.call('UNLINK', base .. 'spec:' .. id, base .. 'rcpt:' .. id)
+    -- Without such parts the hash is that of an earlier job, whose facts and claims have older epochs.
+    if redis.call('UNLINK', base .. 'job:' .. id) > parts then
+      job.born = next_epoch(base, common.now, common.control, common.wall)
+    end
+  end
   local reply, estimated, size = job.total == 0 and 'done' or 'queued', nil, nil
   if job.total == 0 then
     write_empty_job(base, job, shown_fields(job, args, 18, 18 + 2 * job.pairs), common)
@@ -278,7 +284,6 @@ function finish_intakes(base, common)
     if common.copying then write('SADD', base .. 'copying', unpack(common.copying.all)) end
     if common.opened then write('SADD', base .. 'jobs_open', unpack(common.opened.all)) end
     for job, count in pairs(common.duplicates or {}) do write('HSET', job, 'duplicates', int(count)) end
-    for _, set in ipairs(common.seen) do write(unpack(set)) end
     if common.control then write_control(base, common.control) end
     if common.wanted then write('SREM', base .. 'unwanted', unpack(common.wanted.all)) end
     take_entries(base, common.entries.all)

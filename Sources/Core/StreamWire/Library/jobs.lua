@@ -216,7 +216,8 @@ end
 
 -- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
 -- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class, keep, total and guarded.
--- `last`: `counters`: see final_fields; `batch`: the key of its last batch; `is_listed`: this step puts it into a list.
+-- `last`: `counters`: see final_fields; `batch`: the key of its last batch; `is_listed`: this step puts it into a list;
+-- `is_untried`: no result of it has an attempt, so its id is free.
 local function finish_job(base, id, known, spec, last)
   local job, spec_key, wall = base .. 'job:' .. id, base .. 'spec:' .. id, int(wall_ms())
   write('HSET', job, final_fields(known, wall, last.counters))
@@ -224,6 +225,7 @@ local function finish_job(base, id, known, spec, last)
   write('PEXPIRE', job, spec.keep)
   if is_listed_when_over(id, spec) then list_finished(base, { wall, id }) end
   write('SREM', base .. 'jobs_open', id)
+  if last.is_untried then write('DEL', base .. 'seen:' .. id) end
   if needs_slot(spec.class) then
     local turn = redis.call('HGET', base .. 'active', id)
     if turn and not string.match(turn, '%d$') then write('HDEL', base .. 'active', id) end
@@ -283,9 +285,9 @@ local function park(base, id, reason, now, evidence, also)
     write('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
     -- Workers stop batches up to this epoch; later ones were claimed after a replay.
     append_news(base, 'stop', id, next_epoch(base, now))
+    append_news(base, 'parked', id, reason)
   end)
 end
-    append_news(base, 'parked', id, reason)
 
 -- Ends a job before its time: workers write `status` for each unfinished recipient, without a send. Part of a step.
 local function decide_end(base, id, status, now)
