@@ -87,7 +87,7 @@
 --   spec:<id> `again` = 1           the broadcast must be sent again, and waits for the slot
 --   spec:<id> `unsent`              how many recipients in wait:<id> have no attempt
 --   spec:<id> `whole`               the audience is copied completely; `run`, `cursor`: where the copy stands
---   spec:<id> `answers`             first attempts, up to 100; see refusals.lua, also for `refusals` and `judged`
+--   spec:<id> `answers`             first attempts, up to 100; see message.lua, also for `refusals` and `judged`
 --   spec:<id> `abort`, `bad`, `bad_answer`   written by version 1 only, and ignored; see message.lua
 --   spec:<id> `untried`             results with 0 attempts, as long as no other is known
 --   spec:<id> `born`                an epoch between an earlier job of the id and this one
