@@ -67,8 +67,12 @@ import Testing
     }
 
     /// A send with the credential is accepted, which a worker says once.
-    private func accept(_ bench: LibraryBench, credential: UInt64 = 7, inDoubt: Bool = false) async throws {
-        let id = "accepted\(credential)-\(inDoubt)"
+    private func accept(
+        _ bench: LibraryBench,
+        job id: String = "accepted",
+        credential: UInt64 = 7,
+        inDoubt: Bool = false
+    ) async throws {
         try await bench.intake(id, tokens(1))
         let claim = try #require(try await bench.claim("w1").claims.first { $0.job == id })
         var record = flush(claim)
@@ -104,7 +108,7 @@ import Testing
         try await withBench { bench in
             try await accept(bench)
             for index in 1...4 { try await refuse(job: "j\(index)", UInt64(index), bench) }
-            try await accept(bench, inDoubt: true)
+            try await accept(bench, job: "again", inDoubt: true)
             #expect(try await bench.claim(call("w2", held: nil)).isProjectDoubted == false)
             for index in 5...8 { try await refuse(job: "j\(index)", UInt64(index), bench) }
             #expect(try await bench.claim(call("w2", held: nil)).probeMs == 0)
@@ -152,7 +156,9 @@ import Testing
 
     @Test func fourCredentialsAreRememberedAsAccepted() async throws {
         try await withBench { bench in
-            for credential in [1, 2, 3, 2, 4, 5] as [UInt64] { try await accept(bench, credential: credential) }
+            for (number, credential) in [1, 2, 3, 2, 4, 5].enumerated() {
+                try await accept(bench, job: "j\(number)", credential: UInt64(credential))
+            }
             #expect(try await control("proven", bench) == "2 3 4 5")
         }
     }
