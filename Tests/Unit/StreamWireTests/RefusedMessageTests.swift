@@ -41,10 +41,9 @@ import Testing
 
     private func run(
         _ guards: GuardBench,
-        _ total: Int = 2_500,
         change: @escaping (inout JobGuards) -> Void = { _ in }
     ) async throws -> Run {
-        try await guards.intake("a", total, change: change)
+        try await guards.intake("a", 2_500, change: change)
         return Run(guards, try #require(try await guards.claims(window: 5_000).first))
     }
 
@@ -135,7 +134,8 @@ import Testing
 
     @Test func jobOfOneBatchIsNotJudged() async throws {
         try await withGuardBench { guards in
-            var run = try await run(guards, 1_000)
+            try await guards.bench.intake("a", tokens(1_000))
+            var run = Run(guards, try #require(try await guards.claims(window: 5_000).first))
             #expect(try await run.record(Self.digits("1", 500)) == GuardedReply())
             #expect(try await guards.state("a").first == "active")
         }

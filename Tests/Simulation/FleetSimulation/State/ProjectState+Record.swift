@@ -139,7 +139,10 @@ extension ProjectState {
 
         let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
         if isOwned, isPassed { pass(name, referee: referee) }
-        let granted = applyGuards(request, isOwned: isOwned, isFirstTime: isFirstTime, nowMs, referee: referee)
+        // The flush that ends a job says nothing else.
+        let granted =
+            jobs[id].left > 0
+            ? applyGuards(request, isOwned: isOwned, isFirstTime: isFirstTime, nowMs, referee: referee) : nil
         if isOwned, request.isFinish { finish(request, referee: referee) }
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
