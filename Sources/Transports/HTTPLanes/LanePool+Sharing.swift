@@ -29,8 +29,9 @@ extension LanePool {
 
     func lanesOpened(sinceMs: Int64) -> Int { lanes.count { $0.state.openedAtMs >= sinceMs } }
 
+    /// The ready lanes: closing one that has not answered yet would count as a failure of the origin.
     func laneCandidates(pool: Int) -> [LaneSharing.Candidate] {
-        lanes.filter { $0.state.phase != .retiring }.map { lane in
+        lanes.filter { $0.state.phase == .ready }.map { lane in
             LaneSharing.Candidate(
                 pool: pool,
                 lane: lane.id,

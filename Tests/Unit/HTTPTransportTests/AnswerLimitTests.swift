@@ -49,22 +49,26 @@ struct AnswerLimitTests {
         let group = PoolGroup(maximumAnswerBytes: 50_000)
         let hostile = try PoolHarness(engine: engine, group: group)
         let other = try PoolHarness(engine: engine, loop: hostile.loop, group: group)
+        // A lane of libcurl takes many requests only after an answer.
+        for harness in [hostile, other] { harness.run(3, url: peer.url) }
         peer.script("[\(stall(45_000, match: "large", times: 1)),\(stall(2_000))]")
         hostile.makeBody = { _ in "large" }
         hostile.run(1, url: peer.url, timeoutMs: 10_000) { _ in
             other.enqueue(6, url: peer.url, timeoutMs: 10_000)
         }
-        #expect(hostile.outcomes.values.map(\.kind) == ["200 cut"])
-        #expect(other.outcomes.isEmpty, "the answers of the other pool were not cut before")
+        #expect(hostile.outcomes.count == 4 && hostile.outcomes[4]?.kind == "200 cut")
+        #expect(other.outcomes.count == 3, "the answers of the other pool were not cut before")
         other.pool.close()
-        #expect(other.outcomes.count == 6)
+        #expect(other.outcomes.count == 9)
         #expect(group.answerBytes == 0)
     }
 
     @Test(arguments: TestedEngine.tested) func closedPoolHoldsNothing(engine: TestedEngine) throws {
-        let peer = try ScriptedPeer(rules: "[\(stall(4_000))]")
+        let peer = try ScriptedPeer()
         let group = PoolGroup(maximumAnswerBytes: 50_000)
         let harness = try PoolHarness(engine: engine, group: group)
+        harness.run(3, url: peer.url)
+        peer.script("[\(stall(4_000))]")
         harness.loop.onTurnEnd { if group.answerBytes >= 12_000 { harness.pool.close() } }
         #expect(harness.run(3, url: peer.url).kinds == ["200 cut": 3])
         #expect(group.answerBytes == 0)
@@ -111,7 +115,7 @@ struct AnswerLimitTests {
             let headers = (0..<count).map { #""x-pad-\#($0)":"\#(pad)""# }.joined(separator: ",")
             return #"[{"action":"answer","status":200,"body":"{}","times":1,"headers":{\#(headers)}}]"#
         }
-        peer.script(rule(12))
+        peer.script(rule(3))
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
         peer.script(rule(24))
         #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])
