@@ -63,7 +63,7 @@ import Testing
     private func refuse(job id: String, _ hash: UInt64, credential: UInt64 = 7, _ bench: LibraryBench) async throws {
         try await bench.intake(id, tokens(1))
         let claim = try #require(try await bench.claim("w1").claims.first { $0.job == id })
-        #expect(try await bench.record(refusal(claim, [hash], credential: credential), "w1") == .ok(abort: ""))
+        #expect(try await bench.record(refusal(claim, [hash], credential: credential), "w1") == .ok())
     }
 
     /// A send with the credential is accepted, which a worker says once.
@@ -79,7 +79,7 @@ import Testing
         record.results = ResultBuffer([bench.sent(0)])
         record.acceptedCredential = credential
         record.projectAnswers = inDoubt
-        #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+        #expect(try await bench.record(record, "w1") == .ok())
     }
 
     // MARK: Evidence
@@ -126,7 +126,7 @@ import Testing
             record.retries.removeFirst()
             record.results = ResultBuffer([bench.sent(0)])
             record.projectAnswers = true
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             #expect(try await control("block", bench) == nil)
             #expect(try await control("doubted", bench) == "b/many c/many")
         }
@@ -144,7 +144,7 @@ import Testing
             record.results = ResultBuffer([bench.sent(0)])
             record.acceptedCredential = 7
             record.projectAnswers = true
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             #expect(try await bench.claim(call("w1", held: nil)).probeMs == 0, "an accepted send ends the block")
             #expect(try await bench.job("cold")["state"] != "paused")
             try await refuse(job: "warm", 2, bench)
@@ -171,9 +171,9 @@ import Testing
             let claim = try #require(try await bench.claim("w1").claims.first)
             var record = refusal(claim, [4])
             record.finish = false
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             record.refused = [5]
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             #expect(try await control("block", bench) == nil)
         }
     }
@@ -186,7 +186,7 @@ import Testing
             var record = refusal(claim, [1])
             record.retries = []
             record.results = ResultBuffer([OneResult(index: 0, status: .expired, object: "")])
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             #expect(try await control("block", bench) == Self.denied)
             let job = try await bench.job("otp")
             #expect(job["state"] == "expired" && job["reason"] == nil)
@@ -201,7 +201,7 @@ import Testing
             var record = refusal(claim, [1])
             record.retries = [record.retries[1]]
             record.finish = false
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             #expect(try await bench.job("j")["reason"]?.hasPrefix("refused: ") == true)
             try await waitsEnd(bench)
             let retry = try #require(try await bench.claim("w2").claims.first)
@@ -255,7 +255,7 @@ import Testing
                 probed.append(claim.job)
                 var record = refusal(claim, [9])
                 record.finish = true
-                #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+                #expect(try await bench.record(record, "w1") == .ok())
             }
             #expect(Set(probed).count == 2)
         }
@@ -312,7 +312,7 @@ import Testing
             try await accept(bench)
             try await bench.intake("j", tokens(1)) { $0.expiresAt = 4_000_000_000_000 }
             let claim = try #require(try await bench.claim("w1").claims.first)
-            #expect(try await bench.record(refusal(claim, [1, 2, 3, 4, 5]), "w1") == .ok(abort: ""))
+            #expect(try await bench.record(refusal(claim, [1, 2, 3, 4, 5]), "w1") == .ok())
             #expect(try await bench.job("j")["state"] == "paused")
             _ = try await bench.call(RedisCommand("ZADD", bench.keys.base + "expiring", "1", "j"))
             let ending = try #require(try await bench.claim(call("w1", held: 1)).claims.first)
@@ -326,7 +326,7 @@ import Testing
         try await withBench { bench in
             try await bench.intake("topic", .topic("news"))
             let claim = try #require(try await bench.claim("w1").claims.first)
-            #expect(try await bench.record(refusal(claim, [1]), "w1") == .ok(abort: ""))
+            #expect(try await bench.record(refusal(claim, [1]), "w1") == .ok())
             #expect(try await control("block", bench) == Self.denied)
             try await waitsEnd(bench)
             try await minutePasses(bench)
@@ -360,7 +360,7 @@ import Testing
             var record = flush(claim)
             record.retries = [.init(index: 0, dueMs: 1, parked: true, packed: "0|0|0|t0")]
             record.blockReason = Self.denied
-            #expect(try await bench.record(record, "w1") == .ok(abort: ""))
+            #expect(try await bench.record(record, "w1") == .ok())
             try await bench.intake("healthy", tokens(1))
             #expect(try await bench.claim(call("w1", held: nil)).claims.isEmpty)
             try await minutePasses(bench)
