@@ -375,6 +375,7 @@ import Testing
             try await accept(bench)
             try await refuse(job: "j", 1, bench)
             try await waitsEnd(bench)
+            _ = try await bench.client.send(RedisCommand("FUNCTION", "LOAD", try LibraryVersion.one.source()))
             let old = bench.with(.one)
             let claim = try #require(try await old.claim("w2").claims.first)
             #expect(claim.recipients.map(\.value) == ["t0"] && claim.recipients.map(\.history.attempts) == [1])
