@@ -33,7 +33,7 @@
 --   copy:<id>                       list: the private copy of a SET audience
 --   done:<id>                       bitmap: recipients that have their result; a one-recipient job has none
 --   wait:<id>                       hash: recipient -> "attempts|first_ms|dup|recipient", until it has its result; each
---                                   zero in front of first_ms is a refusal of the recipient, see is_refused
+--                                   zero in front of first_ms is a refusal of the recipient, see waiting.lua
 --   again retry retry_many again_managed   zsets: "<id>/<recipient>" by due time, DUE_UNSENT, DUE_RETRY,
 --                                   DUE_FANOUT_RETRY, DUE_MANAGEMENT: unsent recipients, retries of jobs of one batch,
 --                                   retries of fan-outs, and all recipients of management

@@ -254,8 +254,8 @@ local function claim_work(plan, state)
       if taken then plan.claims[#plan.claims + 1] = taken end
     end
   elseif block then
-    probe_ms = claim_while_blocked(plan, state, { orphans = claim_orphans, queues = claim_queues, active = claim_active,
-      due_sends = claim_due_sends })
+    probe_ms = refusals.claim_while_blocked(plan, state, { orphans = claim_orphans, queues = claim_queues,
+      active = claim_active, due_sends = claim_due_sends })
     claim_managed(plan)
   else
     claim_orphans(plan)

@@ -53,11 +53,6 @@ local function is_unsent(value)
   return value and string.sub(value, 1, 2) == '0|'
 end
 
--- Whether a value of wait:<id> is of a recipient that FCM refused without saying whether the project is at fault.
-local function is_refused(value)
-  return value and string.find(value, '^%d+|0%d')
-end
-
 -- The set of due times for a recipient, by its job's class and its value of wait:<id>.
 local function due_set(class, value)
   if class == 'managed' then return DUE_MANAGEMENT end

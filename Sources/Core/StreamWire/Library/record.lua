@@ -195,7 +195,7 @@ local function write_progress(base, id, flush, left, removed, grown, unsent)
     local size = flush.had_waiting and redis.call('HLEN', base .. 'wait:' .. id) or 0
     retrying = size - removed + grown - unsent
     add_pair(flush.job_fields, 'retrying', int(retrying))
-    if retrying == 0 then clear_refusal(base, id, flush) end
+    if retrying == 0 then refusals.clear_refusal(base, id, flush) end
   end
   if #flush.job_fields > 0 then write('HSET', base .. 'job:' .. id, unpack(flush.job_fields)) end
   return retrying
@@ -236,7 +236,7 @@ local function decide_flush(base, id, n, flush, call, args, at)
   count_results(base, id, flush)
   if flush.first_time then
     change_block(base, id, flush, call.block_reason, call.project_answers)
-    if call.refusal then weigh_refusals(base, id, flush, call) end
+    if call.refusal then refusals.weigh_refusals(base, id, flush, call) end
   end
   if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
   local retried, grown, more = write_retries(base, id, flush, args, at, call.retries)
@@ -352,7 +352,7 @@ function record(base, args, common)
   flush.errors = count_errors(more.errors, letters, flush.old)
   if entry and more.prints then index_results(base, entry, more.prints) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
-  if more.accepted then prove_credential(base, more.accepted) end
+  if more.accepted then refusals.prove_credential(base, more.accepted) end
   if ends_bare and not more.untried then
     end_single(base, id, n, flush)
   else

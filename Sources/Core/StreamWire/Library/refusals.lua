@@ -1,8 +1,11 @@
 -- Refusals that may be of the project or of one recipient: 401, 403 and 404 without FCM's own code. One of them proves
 -- nothing about the rest; see the page Guarantees.
 
-local unblock, prove_credential, weigh_refusals, clear_refusal, claim_while_blocked
+-- `refusals` holds the functions that other files call, as one local.
+local unblock, refusals
 do
+
+refusals = {}
 
 -- So many different recipients are refused in a row, without an accepted send between them, before the project is blocked.
 local REFUSALS_TO_BLOCK = 5
@@ -32,7 +35,7 @@ function unblock(base)
 end
 
 -- Remembers the fingerprint of a credential that had an accepted send. Harmless when repeated.
-function prove_credential(base, fingerprint)
+function refusals.prove_credential(base, fingerprint)
   local known = redis.call('HGET', base .. 'ctl', 'proven') or ''
   local list = {}
   for other in string.gmatch(known, '%S+') do
@@ -78,7 +81,7 @@ end
 -- Judges a flush with refusals: blocks the project when they are evidence enough. Part of a step.
 -- `call`: `refusal`, why FCM refuses; `refused`, hashes of recipients that were refused after the flush's last accepted
 -- send, and count as evidence; `credential`, its fingerprint; `retries`: how many recipients wait.
-function weigh_refusals(base, id, flush, call)
+function refusals.weigh_refusals(base, id, flush, call)
   local control, reason = base .. 'ctl', call.refusal
   local block, known, proven = unpack(redis.call('HMGET', control, 'block', 'doubted', 'proven'))
   if call.project_answers == '1' then block, known = false, false end
@@ -106,7 +109,7 @@ function weigh_refusals(base, id, flush, call)
 end
 
 -- Removes the reason that refused recipients gave a job, once none waits. Part of a step.
-function clear_refusal(base, id, flush)
+function refusals.clear_refusal(base, id, flush)
   local reason = flush.job.reason
   if reason and string.sub(reason, 1, #REFUSED) == REFUSED then write('HDEL', base .. 'job:' .. id, 'reason') end
 end
@@ -161,7 +164,7 @@ end
 -- A worker keeps one batch at hand, so that the probe is a recipient that was not refused, if there is one. Refused
 -- recipients that are due go through a worker, which ends those whose time is over. They are the probe in turn when no
 -- other recipient is left.
-function claim_while_blocked(plan, state, take)
+function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then
     if wait > 0 then return wait end

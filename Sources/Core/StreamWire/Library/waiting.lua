@@ -3,6 +3,11 @@
 local claim_due, claim_resend, claim_ending
 do
 
+-- Whether a value of wait:<id> is of a recipient that FCM refused without saying whether the project is at fault.
+local function is_refused(value)
+  return value and string.find(value, '^%d+|0%d')
+end
+
 -- How many workers in a row died while they held one of these recipients.
 local function most_crashes(base, id, indexes)
   local most = 0
