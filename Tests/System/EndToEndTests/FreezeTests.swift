@@ -1,6 +1,7 @@
 import FanfareModel
 import Foundation
 import RedisTransport
+import StreamWire
 import TestSupport
 import Testing
 

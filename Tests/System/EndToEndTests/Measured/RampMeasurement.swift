@@ -1,5 +1,6 @@
 import Foundation
 import RedisTransport
+import StreamWire
 import TestSupport
 import Testing
 
