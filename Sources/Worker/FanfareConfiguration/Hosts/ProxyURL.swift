@@ -24,7 +24,10 @@ struct ProxyURL {
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         let at = rest.lastIndex(of: "@")
         let authority = at.map { rest[rest.index(after: $0)...] } ?? rest
-        guard HostPolicy.host(authority: String(authority)) != nil else {
+        let userInfo = at.map { rest[..<$0] } ?? ""
+        // Without a rule of ours, where such a password ends would be a guess.
+        let isAmbiguous = userInfo.contains { "/?#@".contains($0) }
+        guard !isAmbiguous, HostPolicy.host(authority: String(authority)) != nil else {
             let advice = "in user and password percent-encode / as %2F, ? as %3F, # as %23, @ as %40 and % as %25"
             throw Refusal(reason: at == nil ? Self.form : "\(Self.form); \(advice)")
         }
