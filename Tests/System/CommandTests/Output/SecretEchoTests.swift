@@ -53,12 +53,15 @@ import Testing
                 .map { "\($0.key.dropFirst(prefix.count)): \(quoted($0.value))" }.sorted()
             return "{ " + (own + (more.isEmpty ? [] : [more])).joined(separator: ", ") + " }"
         }
+        let single = ["projects_dir", "proxy_password_file"].compactMap { name in
+            values[name].map { "\(name): \(quoted($0))" }
+        }
         return """
             redis: \(section("redis."))
             tls: \(section("tls."))
             admin: \(section("admin.", #"listen: "127.0.0.1:0""#))
             telemetry: \(section("telemetry."))
-            \(values["projects_dir"].map { "projects_dir: \(quoted($0))" } ?? "")
+            \(single.joined())
             projects:
               modern: \(section("projects.modern."))
               legacy: \(section("projects.legacy.", "transport: legacy"))
