@@ -72,7 +72,7 @@ public enum Verdict: Equatable, Sendable {
     /// The access token was refused: a newer one is fetched first; then as ``blockProject(_:)``.
     case refreshCredential(Failure)
     /// FCM refused the project or this recipient, and did not say which. The recipient waits; several recipients in a row
-    /// block the project until a person acts.
+    /// block the project until an operator acts.
     case blockProject(Failure)
 
     /// How long every send of the project waits because of this answer, in milliseconds: FCM refused the project's quota.

@@ -21,7 +21,7 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(try await rig.state(configuration).hasPrefix("working"))
             #expect(try await rig.finished("walled", seconds: 60)["sent"] == "1")
             let result = try #require(try await rig.results("walled").first)
-            // A 400 may have been carried out, whoever wrote its page.
+            // A 400 may have been carried out, even if a proxy wrote its page.
             #expect(result.attempts == 2 && (result.maybe_dup ?? false) == (status == 400))
         }
     }

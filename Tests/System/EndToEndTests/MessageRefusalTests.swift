@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A fan-out whose message FCM refuses for many recipients: it is paused with a reason, and goes on when it is resumed.
+/// A fan-out whose message FCM refuses for many recipients: it is paused with a reason, and continues when it is resumed.
 @Suite struct MessageRefusalTests {
     private static let message = #"{"data":{"k":"v"},"android":{"ttl":"1s"}}"#
 

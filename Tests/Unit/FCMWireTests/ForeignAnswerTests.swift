@@ -109,7 +109,7 @@ import Testing
             }
             #expect(retry.retryAfterMs == 120_000 && retry.floorMs == 10_000 && retry.mayHaveArrived != isRefused)
         }
-        // A 5xx holds the project by its share, whoever wrote its page.
+        // A 5xx holds the project by its share, even if a proxy wrote its page.
         #expect(Self.v1(answer(503, "<html>", type: "text/html", retryAfter: "9")).refusedForMs == 9_000)
     }
 

@@ -26,7 +26,7 @@ public struct SendGate: Equatable, Sendable {
         case credentialFailed(Failure)
         /// This worker cannot get a credential, though others may.
         case credentialStuck
-        /// Nothing of the project can be sent until a person acts; only its probe is.
+        /// Nothing of the project can be sent until an operator acts; only its probe is.
         case blocked(String)
         /// This worker holds as much as it takes.
         case full

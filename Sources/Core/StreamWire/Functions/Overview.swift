@@ -15,7 +15,7 @@ public struct OverviewReply: Equatable, Sendable {
     /// True while an operator's pause holds the project.
     public var isPaused = false
     public var pauseReason = ""
-    /// Why nothing can be sent until a person acts; empty when nothing blocks.
+    /// Why nothing can be sent until an operator acts; empty when nothing blocks.
     public var blockReason = ""
     /// Every send waits this long, as FCM asked; 0 when nothing holds them.
     public var holdMs: Int64 = 0

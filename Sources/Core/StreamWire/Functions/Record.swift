@@ -67,7 +67,7 @@ public struct RecordCall: Equatable, Sendable {
     /// The last send of the batch has begun.
     public var allSent = false
     public var holdMs: Int64 = 0
-    /// Why the project is blocked until an operator acts, whoever the recipient is; empty when it is not.
+    /// Why the project is blocked until an operator acts, whichever recipient was refused; empty when it is not.
     public var blockReason = ""
     /// FCM accepted a send of the project: a block, if there was one, is over, and so is a doubt.
     public var projectAnswers = false

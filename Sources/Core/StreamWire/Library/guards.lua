@@ -247,7 +247,7 @@ local function hold_canary(base, id, flush, guards)
 end
 
 -- Stops a job by its stop_if, or for its message. Part of the step of a flush. `has_tried`: its canary has ended, too: the
--- job goes on behind it once it is resumed. Returns whether the job was not paused before.
+-- job continues behind it once it is resumed. Returns whether the job was not paused before.
 local function stop_job(base, id, flush, guards, reason, has_tried)
   local spec, was_paused = flush.spec, flush.spec.paused
   if has_tried then

@@ -230,7 +230,7 @@ final class Intake {
     }
 }
 
-/// Logs rejected jobs: at most one line a second, with the number of those that it leaves out.
+/// Logs rejected jobs: at most one line a second, with the number of rejections that it leaves out.
 private final class RejectionLog {
     private var burst = BurstLog()
     /// The last one that was counted only.
