@@ -42,6 +42,8 @@ public struct Failure: Equatable, Sendable {
     public var rawError: String
     /// 0 when there was no HTTP status.
     public var httpStatus: Int
+    /// The wait that the answer asked for before another try of a refused recipient, in milliseconds; 0 for none.
+    public var leastWaitMs: Int64 = 0
 
     public init(error: ErrorCode, action: RemedyAction, rawError: String = "", httpStatus: Int = 0) {
         self.error = error

@@ -102,6 +102,11 @@ import Testing
                 rules: ["position == request.positions[0]"]
             ),
             Row(
+                conclusion: "FCM refuses a fan-out's message: the fan-out is paused",
+                evidence: "50 of its last 100 first attempts: `INVALID_ARGUMENT`, `fix_message`, in FCM's JSON",
+                rules: ["local JUDGED, MOST_REFUSED = 100, 50"]
+            ),
+            Row(
                 conclusion: "a batch is quarantined",
                 evidence: "\(try constant("CRASHES_TO_QUARANTINE")) workers in a row died while they held it",
                 rules: ["CRASHES_TO_QUARANTINE"]

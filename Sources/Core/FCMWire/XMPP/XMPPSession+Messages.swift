@@ -95,7 +95,9 @@ extension XMPPSession {
     /// Refuses the messages that had no answer in time, if there was an error for each message without an answer.
     mutating func settleStrays(nowMs: Int64) -> [Action] {
         guard window.count <= strays.count else { return [] }
-        return zip(window.removeLate(nowMs: nowMs), strays).map { entry, rejection in
+        let late = window.removeLate(nowMs: nowMs)
+        defer { strays.removeFirst(min(late.count, strays.count)) }
+        return zip(late, strays).map { entry, rejection in
             .complete(tag: entry.tag, .stanza(rejection.nack(for: entry.messageID)))
         }
     }

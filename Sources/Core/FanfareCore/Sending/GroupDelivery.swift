@@ -50,7 +50,15 @@ extension OutcomeRules {
             recipient.history.maybeDuplicate = true
         }
         let asked = round.refusal.map { Verdict.blockProject($0) } ?? round.retry.map { .retry($0) }
-        if let asked { return settle(asked, recipient, startedMs: round.startedMs, situation, random: random) }
+        if let asked {
+            var decision = settle(asked, recipient, startedMs: round.startedMs, situation, random: random)
+            // A refused member makes no wait shorter that FCM asked of another one.
+            if case .retry(let dueMs, let cause) = decision.fate, let retry = round.retry {
+                let leastMs = situation.now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
+                decision.fate = .retry(dueMs: max(dueMs, leastMs), cause: cause)
+            }
+            return decision
+        }
         if round.wasStopped {
             // The members that were not sent to are tried where the group goes on.
             return situation.ending == nil ? giveBack(recipient) : end(recipient, situation)

@@ -67,7 +67,7 @@ extension OutcomeRules {
         _ situation: Situation,
         random: Double
     ) -> Decision {
-        let retry = Retry(failure: failure, floorMs: RefusalRules.intervalMs)
+        let retry = Retry(failure: failure, floorMs: max(RefusalRules.intervalMs, failure.leastWaitMs))
         return wait(retry, recipient, situation, attempts: 1, random: random)
     }
 }

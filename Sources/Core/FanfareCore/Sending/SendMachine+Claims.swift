@@ -46,7 +46,8 @@ extension SendMachine {
         gate.pauseReason = pause
         gate.pressure = pressure
         // A quarantined batch that cannot send keeps other projects from running theirs, or from sending at all.
-        let mustGiveWay = pause != nil || pressure != nil || reply.holdMs > Self.longHoldMs
+        let mustGiveWay =
+            pause != nil || pressure != nil || reply.probeMs > 0 || reply.holdMs > Self.longHoldMs
         if isQuarantineHeld, mustGiveWay || now.monotonicNs >= quarantineEndsNs { stopAll { _ in true } }
     }
 

@@ -13,6 +13,7 @@ extension SendMachine {
         if case .unsent = outcome, request.member == nil, batches[slot].state == .sending,
             batches[slot].unsent.repeatUnsent(request.positions)
         {
+            if request.isProbe { gate.mayProbe = true }
             return enqueue(slot)
         }
         judge(outcome, of: request, job)

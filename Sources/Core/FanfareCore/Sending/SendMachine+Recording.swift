@@ -233,6 +233,13 @@ extension SendMachine {
         if case .ok(let guarded) = reply, let pausedBy = guarded.paused {
             reportPause(pausedBy, guarded.reason, job: flush.source.job)
         }
+        // Redis did not take the proof of the credential: the next accepted send brings it again.
+        if flush.call.acceptedCredential != nil {
+            switch reply {
+            case .ok: break
+            case .stale, .gone: acceptedCredential = 0
+            }
+        }
         guard let slot = flush.slot else { return }
         batches[slot].openFlushes -= 1
         switch reply {

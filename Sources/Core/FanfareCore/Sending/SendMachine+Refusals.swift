@@ -47,8 +47,10 @@ extension SendMachine {
         case .ending: end(position, slot)
         case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
         case .sending:
+            // A message that lives for no time cannot wait for its retry.
+            let lifetimeMs = sendJob(slot).lifetimeMs(of: batches[slot].recipients[position], firstAttemptMs: now.wallMs)
             guard settings.canRefreshCredential, batches[slot].recipients[position].history.refusals == 0,
-                !renewsInBackground(request), batches[slot].unsent.repeatRefused(position)
+                lifetimeMs == 0 || !renewsInBackground(request), batches[slot].unsent.repeatRefused(position)
             else { return false }
             if request.isProbe { gate.mayProbe = true }
             enqueue(slot)

@@ -234,8 +234,9 @@ local function read_news(base, stream, latest, cursor, news)
     if event.kind == 'end' then
       total, ending = unpack(redis.call('HMGET', base .. 'spec:' .. event.name, 'total', 'ending'))
     end
-    -- The end of an earlier job of the same name concerns no worker.
-    if ending or not total then
+    local was_parked = event.kind == 'parked' and redis.call('HGET', base .. 'spec:' .. event.name, 'parked') ~= '1'
+    -- The end of an earlier job of the same name concerns no worker, nor does a job that was parked and replayed.
+    if (ending or not total) and not was_parked then
       news[#news + 1] = event.kind or 'rate'
       add_pair(news, event.name, event.value)
     end

@@ -1,5 +1,6 @@
 -- Guards of a job: rate, canary and send window delay its sends; canary and stop conditions pause it, and so does a
--- message that FCM refuses, which needs no field of the job. The spec of a job with guards has `guarded` = 1. Sends begin below watermarks, so every guard works by the watermarks that it allows.
+-- message that FCM refuses, which needs no field of the job. The spec of a job with guards has `guarded` = 1. Sends begin
+-- below watermarks, so every guard works by the watermarks that it allows.
 --
 -- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
 --   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
