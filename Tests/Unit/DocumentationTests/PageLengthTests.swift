@@ -8,7 +8,7 @@ import Testing
     /// Of a page that readers look things up on.
     private static let mostWordsOfAReference = 2_500
     private static let mostWordsInAll = 35_000
-    private static let references: Set<String> = ["Producers", "ProtocolFacts", "Jobs", "Statements"]
+    private static let references: Set<String> = ["Producers", "ProtocolFacts", "Jobs", "Statements", "CHANGELOG"]
 
     /// The lines of a page outside tables, and whether each is within a block of code.
     private static func lines(_ page: Page) -> [(text: Substring, isCode: Bool)] {

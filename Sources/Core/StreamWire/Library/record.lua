@@ -146,7 +146,7 @@ end
 -- Closes a batch with its last flush. Part of a step.
 local function close_batch(base, id, n, worker, flush)
   local name = id .. '/' .. n
-  if is_accounted(base, id, flush) then
+  if parts.is_accounted(base, id, flush) then
     if flush.holder.from then delete_recipients(base, id, n) end
     write('DEL', flush.batch)
   else
@@ -170,7 +170,7 @@ local function count_results(base, id, flush)
     write('DEL', base .. 'crashed:' .. id)
   end
   if flush.class == BROADCAST and flush.fresh > 0 then
-    hold_slot_after_broadcast(base, id, flush.counts.s or flush.counts.u, flush.now())
+    parts.hold_slot_after_broadcast(base, id, flush.counts.s or flush.counts.u, flush.now())
   end
   for letter, count in pairs(flush.counts) do
     local status = LETTERS[letter]
@@ -238,8 +238,8 @@ local function decide_flush(base, id, n, flush, call, args, at)
     change_block(base, id, flush, call.block_reason, call.project_answers)
     if call.refusal then refusals.weigh_refusals(base, id, flush, call) end
   end
-  if flush.had_waiting and #flush.indexes > 0 then removed, fewer = stop_waiting(base, id, flush.indexes) end
-  local retried, grown, more = write_retries(base, id, flush, args, at, call.retries)
+  if flush.had_waiting and #flush.indexes > 0 then removed, fewer = parts.stop_waiting(base, id, flush.indexes) end
+  local retried, grown, more = parts.write_retries(base, id, flush, args, at, call.retries)
   if flush.first_time and call.hold_ms > 0 then hold_project(base, call.hold_ms, flush.now()) end
   if flush.first_time then flush.refused = judge_message(flush, call.answers, call.refusals, call.refused_detail) end
   local left, untried = tonumber(flush.spec.left) - flush.fresh, count_untried(flush, call)
@@ -339,18 +339,18 @@ function record(base, args, common)
   if not is_plain then common.is_listed = {} end
   local ends_bare = is_plain and is_bare(base, id, flush)
   flush.fresh, flush.counts, flush.old, flush.marks =
-    look_up_results(base, id, tonumber(spec.total), flush.indexes, letters)
+    parts.look_up_results(base, id, tonumber(spec.total), flush.indexes, letters)
   local changes_job = #flush.indexes > 0 or not is_plain or finish == '1' or all_sent == '1'
   if changes_job then flush.job = read_job(base, id) end
-  local entry = write_results(base, id, letters, objects, flush)
-  local at = write_feedback(base, id, args, 23 + 4 * tonumber(retries), tonumber(feedback), flush)
+  local entry = parts.write_results(base, id, letters, objects, flush)
+  local at = parts.write_feedback(base, id, args, 23 + 4 * tonumber(retries), tonumber(feedback), flush)
   for _ = 1, tonumber(refused_rates) do
     local recipient, until_ms = unpack(args, at, at + 1)
     if flush.first_time then hold_recipient(base, recipient, tonumber(until_ms), flush.now()) end
     at = at + 2
   end
-  flush.errors = count_errors(more.errors, letters, flush.old)
-  if entry and more.prints then index_results(base, entry, more.prints) end
+  flush.errors = parts.count_errors(more.errors, letters, flush.old)
+  if entry and more.prints then parts.index_results(base, entry, more.prints) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
   if more.accepted then refusals.prove_credential(base, more.accepted) end
   if ends_bare and not more.untried then

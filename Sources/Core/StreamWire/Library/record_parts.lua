@@ -1,7 +1,7 @@
 -- The parts of `record`: results, feedback and retries of one flush. `flush`: see record.lua.
 
-local look_up_results, count_errors, write_results, index_results, write_feedback, stop_waiting,
-  hold_slot_after_broadcast, write_retries, is_accounted
+-- One local for all: Lua allows 200.
+local parts = {}
 do
 
 local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
@@ -61,7 +61,7 @@ local function new_objects(text, letters, old)
 end
 
 -- Which results are new: returns fresh, counts (status letter -> new results), old and marks; see read_marks.
-function look_up_results(base, id, total, indexes, letters)
+function parts.look_up_results(base, id, total, indexes, letters)
   local counts, fresh, old, marks = {}, 0, nil, {}
   -- A one-recipient job is deleted when its result is written; if its spec exists, it has no result.
   if #indexes > 0 and total == 1 then fresh = 1 end
@@ -77,7 +77,7 @@ end
 
 -- The new failed results by error: field of the job's hash -> count. `text`: the errors of this flush, such as
 -- "UNREGISTERED.remove", and a letter for each failed result in turn, `a` for the first of them; nil when none failed.
-function count_errors(text, letters, old)
+function parts.count_errors(text, letters, old)
   local names, counts, failed = {}, {}, 0
   if not text then return counts end
   for name in string.gmatch(text, '%S+') do names[#names + 1] = name end
@@ -105,7 +105,7 @@ end
 
 -- Appends the new results to `results`. Before the step: an entry of an outgoing stream cannot be undone. Returns the
 -- entry's id; nil when there is no entry.
-function write_results(base, id, letters, objects, flush)
+function parts.write_results(base, id, letters, objects, flush)
   if flush.old then objects = new_objects(objects, letters, flush.old) end
   if objects == '' then return nil end
   check_rights(base, 'record')
@@ -120,7 +120,7 @@ local BLOCK_ENTRIES, LARGE_ENTRY = 128, 96
 --   fingerprints_open  list: the fingerprints of each of the newest entries
 --   fingerprints       stream of blocks: `entries`, their number, and `prints`; the block's id is that of its last entry
 -- The index only saves a search from reading all results: an error here is ignored, and a search counts the entries.
-function index_results(base, entry, prints)
+function parts.index_results(base, entry, prints)
   local open, blocks = base .. 'fingerprints_open', base .. 'fingerprints'
   local count = redis.pcall('RPUSH', open, prints)
   if type(count) ~= 'number' or (count < BLOCK_ENTRIES and #prints < LARGE_ENTRY) then return end
@@ -135,7 +135,7 @@ function index_results(base, entry, prints)
 end
 
 -- Appends the feedback about recipients with a new result. `at`: its place in `args`. Returns the place behind it.
-function write_feedback(base, id, args, at, count, flush)
+function parts.write_feedback(base, id, args, at, count, flush)
   if count == 0 then return at end
   check_rights(base, 'record')
   local new = new_indexes(flush)
@@ -151,7 +151,7 @@ function write_feedback(base, id, args, at, count, flush)
 end
 
 -- Removes recipients from wait:<id>. Part of a step. Returns how many were in it, and how many of them were never sent.
-function stop_waiting(base, id, indexes)
+function parts.stop_waiting(base, id, indexes)
   local waiting, names, present, unsent = base .. 'wait:' .. id, {}, {}, 0
   for i, index in ipairs(indexes) do names[i] = int(index) end
   for i, value in ipairs(redis.call('HMGET', waiting, unpack(names))) do
@@ -168,7 +168,7 @@ function stop_waiting(base, id, indexes)
 end
 
 -- Sets how long a broadcast keeps the slot after its answer: for the estimate if FCM may run it, else 0.
-function hold_slot_after_broadcast(base, id, may_run, now)
+function parts.hold_slot_after_broadcast(base, id, may_run, now)
   hold_slot(base, id, may_run and estimate_audience(base, id) or 0, now)
 end
 
@@ -198,7 +198,7 @@ end
 
 -- Schedules the retries of a flush. Part of a step. `at`: their place in `args`. Returns the number of recipients that
 -- were sent before, the growth of wait:<id>, and the growth of the never sent in it.
-function write_retries(base, id, flush, args, at, count)
+function parts.write_retries(base, id, flush, args, at, count)
   if count == 0 or not flush.owned then return 0, 0, 0 end
   local wait, crashed, due_in, retried, grown, unsent = {}, {}, {}, 0, 0, 0
   for _, retry in ipairs(read_retries(base, id, flush, args, at, count)) do
@@ -217,7 +217,7 @@ function write_retries(base, id, flush, args, at, count)
       add_pair(crashed, retry.index, int(math.min(tonumber(flush.crashes), CRASHES_TO_QUARANTINE)))
     end
     if flush.class == BROADCAST then
-      hold_slot_after_broadcast(base, id, string.match(value, '^%d+|%d+|1'), flush.now())
+      parts.hold_slot_after_broadcast(base, id, string.match(value, '^%d+|%d+|1'), flush.now())
     end
   end
   if #wait > 0 then write('HSET', base .. 'wait:' .. id, unpack(wait)) end
@@ -237,7 +237,7 @@ local function is_retry_accounted(base, id, flush, indexes, new)
 end
 
 -- Whether every recipient of a batch has its result or waits for a retry once this flush is written.
-function is_accounted(base, id, flush)
+function parts.is_accounted(base, id, flush)
   local from, count, indexes = unpack(redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'))
   local done, new = base .. 'done:' .. id, new_indexes(flush)
   if indexes then return is_retry_accounted(base, id, flush, indexes, new) end
