@@ -115,7 +115,7 @@ struct AnswerLimitTests {
             let headers = (0..<count).map { #""x-pad-\#($0)":"\#(pad)""# }.joined(separator: ",")
             return #"[{"action":"answer","status":200,"body":"{}","times":1,"headers":{\#(headers)}}]"#
         }
-        peer.script(rule(3))
+        peer.script(rule(12))
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
         peer.script(rule(24))
         #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])

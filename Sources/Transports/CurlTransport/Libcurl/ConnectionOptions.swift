@@ -31,7 +31,8 @@ enum ConnectionOptions {
 
         // Both are allocated and freed for every request. The defaults cost more in page faults than the requests do.
         Curl.set(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16_384)
-        Curl.set(easy, CURLOPT_BUFFERSIZE, 4_096)
+        // The longest header block: libcurl 7.88 delivers no body after one that exceeds its buffer.
+        Curl.set(easy, CURLOPT_BUFFERSIZE, 16_384)
 
         // Deadlines of requests are the pool's; libcurl's would fire while its own queue holds the request back.
         Curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, configuration.connectTimeoutMs)))
