@@ -89,4 +89,35 @@ struct TurnTests {
         #expect(harness.run(2, url: peer.url).kinds == ["200": 1, "unsent": 1])
         #expect(harness.surplus == 0)
     }
+
+    /// They wait for the connection when the pool learns that no request may begin.
+    @Test(arguments: TestedEngine.tested) func requestsOfAnOpeningLaneDoNotBeginWhenStopped(engine: TestedEngine) throws
+    {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        var mayBegin = true
+        harness.pool.mayBegin = { mayBegin }
+        harness.loop.onTurnEnd { [unowned harness] in if harness.pool.openLanes > 0 { mayBegin = false } }
+        #expect(harness.run(5, url: peer.url).kinds == ["unsent": 5])
+        #expect(!mayBegin)
+        #expect(try peer.ledger().requests.isEmpty)
+        harness.pool.mayBegin = { true }
+        #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
+    }
+
+    /// One stream is free, and the peer holds its request. The others wait, in the pool or in the library.
+    @Test(arguments: TestedEngine.tested) func requestsWithoutAStreamDoNotBeginWhenStopped(engine: TestedEngine) throws
+    {
+        let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, streams: 1)
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        var mayBegin = true
+        harness.pool.mayBegin = { mayBegin }
+        harness.loop.onTurnEnd { [unowned peer] in
+            guard mayBegin, (try? peer.ledger().received.count) == 1 else { return }
+            mayBegin = false
+            peer.command(#"{"do":"release"}"#)
+        }
+        #expect(harness.run(5, url: peer.url).kinds == ["200": 1, "unsent": 4])
+        #expect(try peer.ledger().requests.count == 1)
+    }
 }
