@@ -35,6 +35,8 @@ enum { TYPE_HEADERS = 1, REFUSED_STREAM = 7, BUCKETS = 1024 };
 // Bytes of one answer's header block, each field with 32 bytes more, as HTTP/2 counts them; and nghttp2's
 // NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.
 enum { HEADER_BYTES = 16384, FIELD_BYTES = 32, STREAM_FAILED = -521 };
+// Bytes of a kept body's buffer that stay when libcurl has delivered all of it.
+enum { KEPT_CAPACITY = 4096 };
 
 static _Atomic(close_callback) libcurl_closed;
 static _Atomic(frame_callback) libcurl_received_frame;
@@ -97,6 +99,12 @@ void chttp2_delivered(struct chttp2_stream *stream, size_t count) {
     if (count > stream->pending_length) count = stream->pending_length;
     if (count == 0) return;
     stream->pending_length -= count;
+    if (stream->pending_length == 0 && stream->pending_capacity > KEPT_CAPACITY) {
+        free(stream->pending);
+        stream->pending = NULL;
+        stream->pending_capacity = 0;
+        return;
+    }
     memmove(stream->pending, stream->pending + count, stream->pending_length);
 }
 
@@ -106,7 +114,7 @@ static void append(struct chttp2_stream *stream, const uint8_t *data, size_t len
     if (length > rest) length = rest;
     size_t needed = stream->pending_length + length;
     if (needed > stream->pending_capacity) {
-        size_t capacity = needed < 4096 ? 4096 : 2 * needed;
+        size_t capacity = needed < KEPT_CAPACITY ? KEPT_CAPACITY : needed;
         unsigned char *larger = realloc(stream->pending, capacity);
         if (!larger) {
             stream->received = stream->pending_maximum;

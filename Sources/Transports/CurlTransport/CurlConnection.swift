@@ -28,7 +28,7 @@ final class CurlConnection: LaneConnection {
     private var isCorked = false
 
     // Written by callbacks.
-    /// Bytes of the answers of ``transfers``.
+    /// Bytes that the answers of ``transfers`` take.
     var heldBytes = 0
     private var sockets: [Int32] = []
     private var lostLastSocket = false
@@ -127,7 +127,7 @@ final class CurlConnection: LaneConnection {
 
     var largestAnswer: (number: Int, bytes: Int)? {
         guard heldBytes > 0 else { return nil }
-        return transfers.map { ($0.number, $0.answer.count) }.max { $0.1 < $1.1 }
+        return transfers.map { ($0.number, $0.answer.heldBytes) }.max { $0.1 < $1.1 }
     }
 
     func tick(nowMs: Int64) {}
@@ -149,7 +149,7 @@ final class CurlConnection: LaneConnection {
             last.position = transfer.position
         }
         numbered[transfer.number] = nil
-        heldBytes -= transfer.answer.count
+        heldBytes -= transfer.answer.heldBytes
         transfer.leftConnection()
     }
 

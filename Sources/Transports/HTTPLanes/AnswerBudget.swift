@@ -1,3 +1,15 @@
+extension [UInt8] {
+    /// Bytes that an answer's body takes while it arrives: its capacity.
+    package var heldBytes: Int { isEmpty ? 0 : capacity }
+
+    /// Appends to an answer's body. Its capacity grows by a quarter: twofold, half of the budget would stay empty.
+    package mutating func appendPart(_ bytes: UnsafeRawBufferPointer) {
+        let needed = count + bytes.count
+        if needed > capacity { reserveCapacity(Swift.max(needed, count + count / 4)) }
+        append(contentsOf: bytes)
+    }
+}
+
 /// The bytes of unfinished answers that the lanes of one process hold, against a maximum for all of them.
 ///
 /// A lane charges what it holds after each time it has read. While ``isExceeded``, the largest answer of

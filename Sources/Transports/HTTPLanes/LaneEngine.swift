@@ -34,7 +34,7 @@ package protocol LaneConnection: AnyObject {
     func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd
     /// Requests that the library has begun to send and that have not ended.
     var running: Int { get }
-    /// Bytes of the answers' bodies that have arrived, of requests that have not ended.
+    /// Bytes that the answers' bodies take, of requests that have not ended.
     var heldBytes: Int { get }
     /// The request that holds most of ``heldBytes``, and its share; nil if there are none.
     var largestAnswer: (number: Int, bytes: Int)? { get }

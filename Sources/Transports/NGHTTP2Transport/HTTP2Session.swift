@@ -136,14 +136,14 @@ final class HTTP2Session {
         return finish(number, .cancelled(reason: reason, ending))
     }
 
-    /// Bytes of the bodies that have arrived, of requests that were not returned as ended.
+    /// Bytes that the bodies take that have arrived, of requests that were not returned as ended.
     private(set) var heldBytes = 0
 
     /// The open request that holds most of ``heldBytes``; nil if there are none.
     var largestAnswer: (number: Int, bytes: Int)? {
         guard heldBytes > 0 else { return nil }
         let open = exchanges.indices.filter { exchanges[$0].phase == .open && !exchanges[$0].answer.isEmpty }
-        return open.map { ($0, exchanges[$0].answer.count) }.max { $0.1 < $1.1 }
+        return open.map { ($0, exchanges[$0].answer.heldBytes) }.max { $0.1 < $1.1 }
     }
 
     /// Whether ``nextEnd()`` would return a request.
@@ -180,7 +180,7 @@ final class HTTP2Session {
         var lastLeft = writtenID
         if case .connectionEnded = cause { lastLeft = handedOverID }
         let end = exchanges[number].end(cause, isHandedOver: id > 0 && id <= lastLeft)
-        heldBytes -= exchanges[number].answer.count
+        heldBytes -= exchanges[number].answer.heldBytes
         exchanges[number].finish()
         return end
     }
@@ -350,8 +350,9 @@ final class HTTP2Session {
     func recordData(_ data: UnsafeBufferPointer<UInt8>, stream: Int32) {
         guard let number = number(of: stream) else { return }
         let kept = min(data.count, exchanges[number].maxBodyBytes - exchanges[number].answer.count)
-        exchanges[number].answer.append(contentsOf: data[..<kept])
-        heldBytes += kept
+        let heldBefore = exchanges[number].answer.heldBytes
+        exchanges[number].answer.appendPart(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: data[..<kept])))
+        heldBytes += exchanges[number].answer.heldBytes - heldBefore
         guard kept < data.count else { return }
         exchanges[number].isCut = true
         detach(number, resettingWith: NGHTTP2_CANCEL)

@@ -48,4 +48,16 @@ import Testing
         budget.charge(1, holding(1))
         #expect(budget.isExceeded && budget.holderOfLargest == 1)
     }
+
+    /// What a body takes is its capacity, which exceeds its bytes by a quarter and what the allocator rounds up.
+    @Test func bodyTakesAQuarterMoreThanItsBytesAtMost() {
+        var body: [UInt8] = []
+        #expect(body.heldBytes == 0)
+        let part = [UInt8](repeating: 7, count: 1_000)
+        for count in 1...256 {
+            part.withUnsafeBytes { body.appendPart($0) }
+            #expect(body.heldBytes >= count * 1_000 && body.heldBytes <= count * 1_250 + 4_096)
+        }
+        #expect(body == [UInt8](repeating: 7, count: 256_000))
+    }
 }

@@ -250,8 +250,9 @@ final class Transfer {
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         chttp2_delivered(stream, bytes.count)
         let kept = min(bytes.count, maxBodyBytes - answer.count)
-        answer.append(contentsOf: bytes[..<kept])
-        connection?.heldBytes += kept
+        let heldBefore = answer.heldBytes
+        answer.appendPart(UnsafeRawBufferPointer(rebasing: bytes[..<kept]))
+        connection?.heldBytes += answer.heldBytes - heldBefore
         overflowed = kept < bytes.count
         return kept
     }
