@@ -3,7 +3,7 @@ internal import EventLoop
 /// The pools of one loop, and what they share: memory for answers, and open files. Loop-confined.
 public final class PoolGroup {
     /// Bytes that unfinished answers of the pools of a worker take together. With a thousand of them libcurl takes about
-    /// 60 MB more.
+    /// 90 MB more.
     public static let maximumAnswerBytes = 32 << 20
     /// Files that are left to the rest of the process: Redis, name look-ups, files that are read again.
     static let reservedFiles = 16
