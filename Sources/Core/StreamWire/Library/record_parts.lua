@@ -212,10 +212,7 @@ function parts.write_retries(base, id, flush, args, at, count)
     local set = due_set(flush.class, value)
     due_in[set] = due_in[set] or { 'ZADD', base .. set }
     add_pair(due_in[set], due, id .. '/' .. retry.index)
-    -- Its worker lives, so a batch of it begins again with a quarantine that stops no other project.
-    if flush.crashes then
-      add_pair(crashed, retry.index, int(math.min(tonumber(flush.crashes), CRASHES_TO_QUARANTINE)))
-    end
+    if flush.crashes then add_pair(crashed, retry.index, flush.crashes) end
     if flush.class == BROADCAST then
       parts.hold_slot_after_broadcast(base, id, string.match(value, '^%d+|%d+|1'), flush.now())
     end
