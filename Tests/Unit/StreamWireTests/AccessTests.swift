@@ -119,8 +119,9 @@ import Testing
 
     /// Redis itself judges each command by the loaded file.
     @Test func eachUserMayRunWhatItsPartNeedsAndNothingElse() throws {
-        let server = try RedisServer(config: ["--aclfile", try RedisUsers().file])
-        defer { server.stop() }
+        let users = try RedisUsers()
+        let server = try RedisServer(config: ["--aclfile", users.file])
+        defer { withExtendedLifetime(users) { server.stop() } }
         for (expectation, rows) in [(true, Self.granted), (false, Self.refused)] {
             for (user, command) in rows {
                 let words = command.split(separator: " ").map(String.init)

@@ -115,7 +115,9 @@ extension SendMachine {
     /// Reports the first attempts of a fan-out, by which Redis judges its message. Equal recipients share an attempt.
     mutating func reportAnswers(_ positions: Positions, _ slot: Int) {
         guard sendJob(slot).judgesMessage else { return }
-        for index in verdicts.indices
+        // FCM's refusal of a whole multicast is one answer, however many recipients it names.
+        let isOneAnswer = verdicts.allSatisfy { $0.refusalOfMessage != nil }
+        for index in verdicts.indices.prefix(isOneAnswer ? 1 : verdicts.count)
         where verdicts[index].countsAttempt && batches[slot].recipients[positions[index]].history.attempts == 0 {
             if let detail = verdicts[index].refusalOfMessage {
                 batches[slot].pending.appendRefusal(detail)

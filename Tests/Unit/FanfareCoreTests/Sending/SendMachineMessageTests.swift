@@ -38,6 +38,19 @@ import Testing
         #expect(report.answers == 5 && report.refusals == "01010")
     }
 
+    @Test func refusedMulticastIsOneAttempt() {
+        var settings = SendMachine.Settings()
+        settings.protocols.transport = .legacy
+        var rig = MachineRig(settings)
+        rig.hold(.of(count: 5, watermark: 5), .message(total: 2_000) { $0.format = .legacy })
+        rig.send()
+        #expect(rig.positions.map(\.count) == [5])
+        let body = Array(#"{"error":"InvalidParameters"}"#.utf8)
+        rig.answer(.answered(HTTPAnswer(status: 400, body: body, contentType: "application/json")))
+        let report = report(&rig)
+        #expect(report.answers == 1 && report.refusals == "1")
+    }
+
     @Test(arguments: [
         ("INVALID_ARGUMENT: message.android.ttl", "message.android.ttl"), ("INVALID_ARGUMENT", ""), ("", ""),
         ("INVALID_ARGUMENT: a: b", "a: b"),
