@@ -48,8 +48,9 @@ extension SendMachine {
         case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
         case .sending:
             // A message that lives for no time cannot wait for its retry.
-            let lifetimeMs = sendJob(slot).lifetimeMs(of: batches[slot].recipients[position], firstAttemptMs: now.wallMs)
-            guard settings.canRefreshCredential, batches[slot].recipients[position].history.refusals == 0,
+            let recipient = batches[slot].recipients[position]
+            let lifetimeMs = sendJob(slot).lifetimeMs(of: recipient, firstAttemptMs: now.wallMs)
+            guard settings.canRefreshCredential, recipient.history.refusals == 0,
                 lifetimeMs == 0 || !renewsInBackground(request), batches[slot].unsent.repeatRefused(position)
             else { return false }
             if request.isProbe { gate.mayProbe = true }
