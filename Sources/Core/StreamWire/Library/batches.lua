@@ -30,7 +30,10 @@ local function first_pass_recipients(base, id, spec, n, from, count)
     return list
   end
   -- The error of another type is no number either; raised here it would stop the project's claims.
-  if redis.pcall('LLEN', key) ~= tonumber(spec.total) then return nil end
+  local length = redis.pcall('LLEN', key)
+  -- A key of another type is a changed audience. Any other error says nothing about it, and is raised.
+  if type(length) == 'table' and not string.find(length.err, 'WRONGTYPE', 1, true) then redis.call('LLEN', key) end
+  if length ~= tonumber(spec.total) then return nil end
   return redis.call('LRANGE', key, from, from + count - 1)
 end
 
