@@ -16,6 +16,10 @@ public struct HeldBatch {
     var isProjectAccepted = true
     /// Whether it may have a recipient that FCM refused.
     var hasRefused: Bool
+    /// The access token that was refused for a recipient that cannot wait for its retry: the batch waits for the next one,
+    /// until a time in nanoseconds. Nil when it waits for none.
+    var refusedToken: Int?
+    var waitsForTokenUntilNs: UInt64 = 0
     /// The job's slot in the machine.
     let job: Int
     public internal(set) var state = BatchState.preparing(ending: nil)

@@ -173,9 +173,11 @@ extension SendMachine {
 
     private mutating func answered(_ verdict: Verdict, member: String, _ request: InFlightRequest) {
         let slot = request.slot
+        let name = RecipientRateLimiter.name(member, kind: .token)
         var verdict = verdict
         switch verdict {
-        case .refreshCredential(let failure) where renewsInBackground(request): verdict = .blockProject(failure)
+        case .refreshCredential(let failure) where renewsInBackground(request, for: name):
+            verdict = .blockProject(failure)
         case .refreshCredential(let failure):
             // Refused again with a token that is newer than the one refused before: a third will not help.
             let isNewer = refusedForMember.map { request.credential > $0 } ?? false
@@ -189,7 +191,6 @@ extension SendMachine {
         default: break
         }
         apply(verdict, request)
-        let name = RecipientRateLimiter.name(member, kind: .token)
         if case .blockProject(let failure) = verdict { report(failure, of: name, request.positions[0], request) }
         if case .retry(let retry) = verdict, retry.scope == .device {
             let untilMs = now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)

@@ -1,6 +1,12 @@
 internal import FanfareModel
 internal import StreamWire
 
+/// The first refusal of an access token since the last accepted send.
+struct DoubtedToken: Equatable, Sendable {
+    /// The hash of its recipient's name: another one is needed to conclude something about the token.
+    let recipient: UInt64
+}
+
 /// FCM's refusals of the project or of one recipient, and what an accepted send says of them.
 extension SendMachine {
     // MARK: Refused
@@ -49,25 +55,53 @@ extension SendMachine {
         case .sending:
             // A message that lives for no time cannot wait for its retry.
             let recipient = batches[slot].recipients[position]
-            let lifetimeMs = sendJob(slot).lifetimeMs(of: recipient, firstAttemptMs: now.wallMs)
-            guard settings.canRefreshCredential, recipient.history.refusals == 0,
-                lifetimeMs == 0 || !renewsInBackground(request), batches[slot].unsent.repeatRefused(position)
-            else { return false }
+            guard settings.canRefreshCredential, recipient.history.refusals == 0 else { return false }
+            if renewsInBackground(request, for: rateName(position, slot)) {
+                let lifetimeMs = sendJob(slot).lifetimeMs(of: recipient, firstAttemptMs: now.wallMs)
+                guard lifetimeMs == 0, batches[slot].unsent.repeatRefused(position) else { return false }
+                // Its batch alone waits for the next token.
+                batches[slot].refusedToken = request.credential
+                batches[slot].waitsForTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
+                enqueue(slot)
+                return true
+            }
+            guard batches[slot].unsent.repeatRefused(position) else { return false }
             if request.isProbe { gate.mayProbe = true }
             enqueue(slot)
+        }
+        if tokenLogs.admits(now: now.monotonicNs) {
+            log(.warning, "FCM refused the access token: sends wait for the next one.", [("job", sendJob(slot).id)])
         }
         actions.append(.refuseCredential(request.credential))
         return true
     }
 
     /// Renews the access token of an accepted credential while sends continue, when it is refused for the first time since
-    /// the last accepted send: one recipient's 401 holds back no other.
-    mutating func renewsInBackground(_ request: InFlightRequest) -> Bool {
-        guard request.fingerprint != 0, request.fingerprint == acceptedCredential, doubtedToken == nil else {
+    /// the last accepted send: one recipient's 401 holds back no other, however many messages are for it.
+    ///
+    /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
+    mutating func renewsInBackground(_ request: InFlightRequest, for name: String) -> Bool {
+        guard request.fingerprint != 0, request.fingerprint == acceptedCredential else { return false }
+        let recipient = ByteHash.of(name)
+        if let doubtedToken { return doubtedToken.recipient == recipient }
+        doubtedToken = DoubtedToken(recipient: recipient)
+        actions.append(.renewCredential(request.credential))
+        return true
+    }
+
+    /// A message that lives for no time cannot wait for its retry: its batch waits so long for the next token, in
+    /// nanoseconds. One is fetched within ten seconds.
+    private static var tokenPatienceNs: UInt64 { 15_000_000_000 }
+
+    /// Whether a batch waits for the next access token while others are sent.
+    mutating func waitsForToken(_ slot: Int) -> Bool {
+        guard let refused = batches[slot].refusedToken else { return false }
+        guard gate.resources.credentialGeneration == refused, now.monotonicNs < batches[slot].waitsForTokenUntilNs
+        else {
+            batches[slot].refusedToken = nil
             return false
         }
-        doubtedToken = request.credential
-        actions.append(.renewCredential(request.credential))
+        armWake(now.monotonicNs.adding(100_000_000))
         return true
     }
 

@@ -58,7 +58,7 @@ extension SendMachine {
     /// - Parameter done: grows by the batches that have nothing left to send.
     private mutating func send(from places: [SendQueue.Place], _ room: inout Room, _ done: inout Int) -> Bool {
         for slot in places.lazy.map(\.slot) {
-            guard maySendWhileBlocked(slot) else { continue }
+            guard maySendWhileBlocked(slot), !waitsForToken(slot) else { continue }
             if isClosed(slot, now) {
                 // Its job's send window has closed: what is unsent goes back until the window opens.
                 stop(slot)

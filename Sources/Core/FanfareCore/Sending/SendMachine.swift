@@ -112,10 +112,14 @@ public struct SendMachine {
     var lastOverloadNs: UInt64?
     /// The access token that was last refused for a member of a group.
     var refusedForMember: Int?
-    /// The fingerprint of the credential that had the last accepted send, and the access token that was refused since.
+    /// The fingerprint of the credential that had the last accepted send.
     var acceptedCredential: UInt64 = 0
-    var doubtedToken: Int?
+    /// The first refusal of an access token since the last accepted send.
+    var doubtedToken: DoubtedToken?
+    /// Jobs with a recipient that FCM refused since the project is blocked; empty while it is not.
+    var refusedJobs: Set<String> = []
     var refusalLogs = LogThrottle(seconds: 60)
+    var tokenLogs = LogThrottle(seconds: 60)
     var credentialAlerts = LogThrottle(seconds: 60)
     /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
     var loggedRefusals: [String: Int64] = [:]

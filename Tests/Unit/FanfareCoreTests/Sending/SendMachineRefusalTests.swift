@@ -153,6 +153,54 @@ import Testing
         rig.expectEmpty()
     }
 
+    /// One recipient proves nothing about the token, however many messages are for it.
+    @Test func oneRecipientsRefusedTokenHoldsBackNoOther() {
+        var rig = sending(.of(count: 2), .message(total: 2), .init())
+        for job in ["k", "l", "m"] { rig.hold(.named(["t1"], job), .message()) }
+        rig.send()
+        rig.answer(.sent())
+        _ = rig.takeNamed()
+        for _ in 0..<4 { rig.answer(.refusedToken) }
+        #expect(rig.takeNamed().filter { $0.contains("Credential") } == ["renewCredential 0"])
+        #expect(rig.writeAll().written == "0r 0r 0r 0s 1r")
+        rig.expectEmpty()
+    }
+
+    /// A message that lives for no time is sent with the next token, and its batch alone waits for that.
+    @Test func messageWithoutALifetimeWaitsForTheNextTokenWhileOthersAreSent() {
+        var rig = sending(.of(), .message(), .init())
+        rig.answer(.sent())
+        rig.hold(.named(["otp"], "k"), .message(ttl: "0s"))
+        rig.send()
+        rig.answer(.refusedToken)
+        #expect(rig.takeNamed().filter { $0.contains("Credential") } == ["renewCredential 0"])
+        rig.hold(.of("l"), .message())
+        rig.send()
+        #expect(rig.requests.count == 1, "the other job is sent")
+        rig.answer(.sent())
+        rig.machine.gate.resources.credentialGeneration = 1
+        rig.wake()
+        rig.send()
+        #expect(rig.requests.count == 1, "it is sent with the new token")
+        rig.answer(.refusedToken)
+        #expect(rig.writeAll().written == "0s 0s 0x")
+        rig.expectEmpty()
+    }
+
+    @Test func messageWithoutALifetimeWaitsForNoTokenThatDoesNotCome() {
+        var rig = sending(.of(), .message(), .init())
+        rig.answer(.sent())
+        rig.hold(.named(["otp"], "k"), .message(ttl: "0s"))
+        rig.send()
+        rig.answer(.refusedToken)
+        rig.send()
+        #expect(rig.requests.isEmpty)
+        rig.advance(milliseconds: 15_000)
+        rig.lend(5)
+        rig.send()
+        #expect(rig.requests.count == 1)
+    }
+
     @Test func tokenRefusedTwiceIsEvidence() {
         var rig = sending(.of(), .message(), .init())
         rig.answer(.refusedToken)
