@@ -107,6 +107,7 @@ let package = Package(
                 .embedInCode("Library/copy.lua"),
                 .embedInCode("Library/batches.lua"),
                 .embedInCode("Library/waiting.lua"),
+                .embedInCode("Library/probe.lua"),
                 .embedInCode("Library/refusals.lua"),
                 .embedInCode("Library/claim.lua"),
                 .embedInCode("Library/quarantine.lua"),

@@ -13,6 +13,7 @@ public enum FunctionLibrary {
         PackageResources.audience_lua,  // estimates of topics' audiences
         PackageResources.message_lua,  // judgement of fan-outs whose message FCM refuses
         PackageResources.guards_lua,  // rates, canaries, stop conditions and send windows of jobs
+        PackageResources.refusals_lua,  // refusals of a project, and its block
         PackageResources.slot_lua,  // the slot of fan-outs and broadcasts
         PackageResources.quota_lua,  // the governor: permits, and holds for refusals
         PackageResources.pace_lua,  // rates of recipients, operations and XMPP connections
@@ -24,7 +25,7 @@ public enum FunctionLibrary {
         PackageResources.batches_lua,  // claims of first passes and of orphans
         PackageResources.waiting_lua,  // claims of due recipients
         PackageResources.quarantine_lua,  // the worker and the mode of quarantined batches
-        PackageResources.refusals_lua,  // refusals of a project, its block and its probe
+        PackageResources.probe_lua,  // the probe of a blocked project
         PackageResources.claim_lua,  // claim: work, permits and news
         PackageResources.record_parts_lua,  // results, feedback and retries of a flush
         PackageResources.record_lua,  // record: one flush

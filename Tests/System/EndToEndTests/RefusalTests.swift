@@ -28,11 +28,6 @@ private let data = #"{"data":{"k":"v"}}"#
         for id in ids { #expect(try await rig.finished(id)["sent"] == "1", "\(id)") }
     }
 
-    /// The next probe is due.
-    private func minutePasses(_ rig: Rig) async throws {
-        _ = try await rig.client.send(RedisCommand("HSET", "fanfare:{demo}:ctl", "block_until", "1"))
-    }
-
     @Test(arguments: [401, 403, 404]) func refusedRecipientFailsAloneAndTheOthersAreSent(status: Int) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
@@ -66,8 +61,7 @@ private let data = #"{"data":{"k":"v"}}"#
             try await Wait.until("the block\n\(rig.logs)") { try await rig.job("bad")["state"] == "paused" }
             #expect(try await rig.state(configuration).hasPrefix("blocked: HTTP 403 PERMISSION_DENIED"))
             try await rig.push(["id": "good", "message": data, "token": "good"])
-            try await minutePasses(rig)
-            #expect(try await rig.finished("good")["sent"] == "1", "it is the probe, not the refused one")
+            #expect(try await rig.finished("good")["sent"] == "1", "it is the probe at once, not the refused one")
             try await Wait.until("the end of the block") { try await block(rig) == nil }
             try await expectSent(rig, ["next"])
             #expect(try await rig.job("bad")["state"] != "paused")
@@ -91,10 +85,30 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(try await block(rig)?.hasPrefix("HTTP 404 NOT_FOUND") == true)
             #expect(try await rig.job("bad0")["state"] == "paused")
             try await rig.push(["id": "good", "message": data, "token": "good"])
-            try await minutePasses(rig)
             #expect(try await rig.finished("good")["sent"] == "1")
             try await Wait.until("the end of the block") { try await block(rig) == nil }
             try await expectSent(rig, ["next"])
+        }
+    }
+
+    /// The block that they lead to is probed with another job, at once each time.
+    @Test func refusedRecipientsInARowOfOneJobStopNoOtherJob() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await refuseBadTokens(rig, 403)
+            try await rig.startWorker(try rig.configuration(worker: "max_in_flight: 5, watermark_step: 5"))
+            try await expectSent(rig, ["warm"])
+            let tokens = (0..<60).map { "bad-\($0)" } + (0..<40).map { "good-\($0)" }
+            let list = try #require(String(data: JSONEncoder().encode(tokens), encoding: .utf8))
+            try await rig.push(["id": "mixed", "message": data, "tokens": list])
+            try await Wait.until("the block\n\(rig.logs)") { try await block(rig) != nil }
+            var others = 0
+            try await Wait.until("the job's other recipients\n\(rig.logs)") {
+                try await expectSent(rig, ["other\(others)"])
+                others += 1
+                return try await rig.job("mixed")["sent"] == "40"
+            }
+            #expect(try await rig.job("mixed")["retrying"] == "60")
         }
     }
 }

@@ -19,8 +19,8 @@ extension SendMachine {
     /// Why no job may be handed over to this worker at intake; nil when one may, and there is room for it.
     public func reasonNotToTake(now: Instant) -> SendGate.Reason? {
         let reason = gate.reason(for: .intake, now: now.monotonicNs)
-        // A blocked project needs a recipient that was not refused as its probe.
-        if case .blocked = reason, queue.unsent == 0 { return nil }
+        // A blocked project needs a recipient of another job as its probe.
+        if case .blocked = reason, unsentOfOtherJobs == 0 { return nil }
         return reason ?? (singleRoom > 0 && batchRoom > 0 ? nil : .full)
     }
 
@@ -50,8 +50,9 @@ extension SendMachine {
         call.refusedCursor = plan.refusedCursor
         call.quarantine = quarantineOfClaim
         call.answers = answers.report(now: now.monotonicNs)
-        if isBlocked { call.held = queue.unsent }
         if isBlocked {
+            call.held = queue.unsent
+            call.others = unsentOfOtherJobs
             // The probe needs a permit.
             call.returned = permits.giveBack(keep: 1, now: now.monotonicNs)
             call.permitsSingle = 1

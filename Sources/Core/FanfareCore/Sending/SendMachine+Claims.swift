@@ -5,6 +5,8 @@ internal import StreamWire
 extension SendMachine {
     /// A hold that is longer than this makes a quarantined batch give way, in milliseconds.
     private static var longHoldMs: Int64 { 2_000 }
+    /// So many refused jobs of a blocked project are known here; a probe of any other may be refused, too.
+    private static var mostRefusedJobs: Int { 10_000 }
 
     mutating func replied(_ reply: ClaimReply, askedNs: UInt64) {
         gate.newsCame(askedNs: askedNs)
@@ -25,6 +27,8 @@ extension SendMachine {
         case .end(let job, let status):
             // A status that this version does not know is left to a newer worker.
             if let status = ResultStatus(rawValue: status) { end(job, status) }
+        case .refused(let job):
+            if gate.blockReason != nil, refusedJobs.count < Self.mostRefusedJobs { refusedJobs.insert(job) }
         case .rate(let recipient, let untilMs): rates.refuse(recipient, untilMs: untilMs, nowMs: now.projectMs)
         }
     }
@@ -60,6 +64,7 @@ extension SendMachine {
             if reply.isProbe || reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
         } else if gate.blockReason != nil, askedNs > gate.blockedAt {
             gate.unblock()
+            refusedJobs = []
             actions.append(.retryCredential)
             log(.notice, "The project sends again.")
         }

@@ -125,6 +125,18 @@ extension SendMachine {
 
     // MARK: Blocked
 
+    /// Recipients at hand of jobs that FCM has not refused since the project is blocked.
+    var unsentOfOtherJobs: Int {
+        (queue.singles.places + queue.fanouts.places).reduce(0) { count, place in
+            isRefused(place.slot) ? count : count + unsentCount(place.slot)
+        }
+    }
+
+    /// Whether FCM has refused a recipient of the batch's job since the project is blocked.
+    func isRefused(_ slot: Int) -> Bool {
+        !refusedJobs.isEmpty && refusedJobs.contains(batches[slot].source.job)
+    }
+
     /// Whether a batch may be sent from while the project is blocked.
     @inline(__always)
     func maySendWhileBlocked(_ slot: Int) -> Bool {

@@ -26,12 +26,13 @@ extension SendMachine {
         }
         var room = room
         var done = 0
-        if let lastOverloadNs, now.monotonicNs < lastOverloadNs + Self.overloadBackoffNs {
-            // A job whose recipients all fail must not be the only one that tries FCM.
-            var messages = queue.singles.places + queue.fanouts.places
-            let spared = messages.filter { batches[$0.slot].isOverloaded }
-            messages.removeAll { batches[$0.slot].isOverloaded }
-            _ = send(from: messages + spared, &room, &done)
+        let isOverloaded = lastOverloadNs.map { now.monotonicNs < $0 + Self.overloadBackoffNs } ?? false
+        if isOverloaded || gate.blockReason != nil {
+            // A job whose recipients all fail must not be the only one that tries FCM, and a refused one not the probe.
+            func isLast(_ slot: Int) -> Bool { isRefused(slot) || (isOverloaded && batches[slot].isOverloaded) }
+            let messages = queue.singles.places + queue.fanouts.places
+            let order = messages.filter { !isLast($0.slot) } + messages.filter { isLast($0.slot) }
+            _ = send(from: order, &room, &done)
         } else if send(from: queue.singles.places, &room, &done) {
             _ = send(from: queue.fanouts.places, &room, &done)
         }

@@ -34,6 +34,8 @@ public struct ClaimCall: Equatable, Sendable {
     public var answers: AnswerReport?
     /// Recipients at hand that FCM has not refused, while the project is blocked; nil when it is not.
     public var held: Int?
+    /// How many of ``held`` are of jobs that FCM has not refused since the project is blocked.
+    public var others: Int?
     /// Recipients of the fan-out's next multicast: 0 when there is none, nil if every request carries one recipient.
     public var multicast: Int?
     /// Whether that multicast is of a job of one batch, which does not wait for the debt of fan-outs.
@@ -83,6 +85,7 @@ public struct ClaimCall: Equatable, Sendable {
         if isMulticastSmall { optional += ["small", "1"] }
         if let quarantine { optional += ["quarantine", quarantine.rawValue] }
         if let held { optional += ["held", String(held)] }
+        if let others { optional += ["others", String(others)] }
         return FunctionLibrary.call(
             "claim",
             keys,

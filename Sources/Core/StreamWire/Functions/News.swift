@@ -6,6 +6,8 @@ public enum News: Equatable, Sendable {
     case parked(job: String, reason: String)
     /// The job ends: each unfinished recipient gets this status without a send.
     case end(job: String, status: String)
+    /// FCM refused a recipient of the job since the project is blocked: the probe is of another job, if there is one.
+    case refused(job: String)
     /// No send to this recipient begins before this time, Unix milliseconds.
     case rate(recipient: String, untilMs: Int64)
 
@@ -19,6 +21,7 @@ public enum News: Equatable, Sendable {
             switch kind {
             case "stop": return Int64(value).map { .stop(job: name, epoch: $0) }
             case "parked": return .parked(job: name, reason: value)
+            case "refused": return .refused(job: name)
             case "end": return .end(job: name, status: value)
             case "rate": return Int64(value).map { .rate(recipient: name, untilMs: $0) }
             default: return nil

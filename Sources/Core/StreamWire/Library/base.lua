@@ -99,7 +99,7 @@
 --                                   it was given back so, and is run beside other projects next
 --   redo: operations `tell`, `over` append news; remove the keys of one-recipient jobs that are over
 --   news: kinds `stop`, `end`       the job was paused or parked; the job ends with a status. Also `parked`, with the reason,
---                                   for the log
+--                                   for the log; `refused`, a job that FCM refused since the project is blocked
 --   ctl `alone`                     the worker that runs the quarantined batches
 --   ctl `have`, `at`, `level`       permits in the bucket, and when they were counted; permits a second on the ramp
 --   ctl `owed`, `owed_until`        permits reserved for single recipients that found none
@@ -117,6 +117,7 @@
 --   ctl `quota`, `quota:<worker>`   the lowest quota of the living workers, which counts; the quota of each
 --   ctl `doubted`, `proven`         "<hash>/<job>" of the different recipients that FCM refused since the last accepted
 --                                   send; fingerprints of the credentials that had an accepted send, the latest last
+--   ctl `unprobed` = 1              no probe was sent since the project is blocked
 --   ctl also: block, block_until, hold_until, pause, recovering
 
 local BATCH = 1000

@@ -119,8 +119,9 @@ local AUDIENCE_CHANGED = 'audience: its length changed, must stay '
 -- Claims the first batch of a list of orphans. Returns false when the list is empty, or what take_over returns.
 function claim_orphan(plan, list, quarantine)
   local name
-  for _, candidate in ipairs(redis.call('LRANGE', list, 0, next(stuck_jobs) and 99 or 0)) do
-    if not name and not stuck_jobs[split_name(candidate)] then name = candidate end
+  for _, candidate in ipairs(redis.call('LRANGE', list, 0, (next(stuck_jobs) or plan.spares_refused) and 99 or 0)) do
+    local of = split_name(candidate)
+    if not name and not stuck_jobs[of] and not refusals.is_spared(plan, of) then name = candidate end
   end
   if not name then return false end
   local id = split_name(name)

@@ -147,11 +147,11 @@ local function claim_queues(plan)
       local head = unpack(redis.call('ZRANGE', base .. queue, skipped, skipped))
       if not head then break end
       local id, taken, count = job_of_member(head), nil, nil
-      local spec = load_spec(base, id)
-      if not stuck_jobs[id] and is_sendable(spec) then
+      local spec, is_skipped = load_spec(base, id), stuck_jobs[id] or refusals.is_spared(plan, id)
+      if not is_skipped and is_sendable(spec) then
         taken, count = claim_first_pass(plan, id, spec, base .. queue, head)
       end
-      if stuck_jobs[id] then
+      if is_skipped or stuck_jobs[id] then
         skipped = skipped + 1
       elseif taken then
         add_claim(plan, taken, 'wanted_single', count)
@@ -189,7 +189,7 @@ local function claim_active(plan)
     for _ = 1, plan.most do
       if not has_room(plan, plan.wanted) then break end
       local spec = load_spec(base, id)
-      if stuck_jobs[id] or not is_sendable(spec) then break end
+      if stuck_jobs[id] or refusals.is_spared(plan, id) or not is_sendable(spec) then break end
       local taken, count = claim_orphan(plan, base .. 'orphans:' .. id)
       if taken == false then
         if spec.needs_resend then
@@ -273,7 +273,7 @@ end
 -- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
 -- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1: see lend; `quarantine`: see
--- quarantine.lua; `held`: see claim_while_blocked.
+-- quarantine.lua; `held`, `others`: see claim_while_blocked.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
 -- of each; `claims`: see new_claim.
 function claim(base, args)
@@ -290,20 +290,20 @@ function claim(base, args)
     budget = tonumber(retries), shares_requests = more.multicast ~= nil }
   apply_due_times(base, now, wall)
   apply_later(base, now)
-  local block_until, block, pause, alone, known_quota, doubted = unpack(redis.call('HMGET', base .. 'ctl', 'block_until',
-    'block', 'pause', 'alone', 'quota:' .. worker, 'doubted'))
+  local block_until, block, pause, alone, known_quota, doubted, unprobed = unpack(redis.call('HMGET', base .. 'ctl',
+    'block_until', 'block', 'pause', 'alone', 'quota:' .. worker, 'doubted', 'unprobed'))
   if known_quota ~= quota then
     redis.call('HSET', base .. 'ctl', 'quota:' .. worker, quota)
     control.quota = update_quota(base)
   end
   local state = { hold_ms = math.max(0, (tonumber(control.hold_until) or 0) - now), pause = pause or '', block = block,
     block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now), grant = more.quarantine,
-    held = tonumber(more.held), is_probe = false }
+    held = tonumber(more.held), others = tonumber(more.others), unprobed = unprobed, is_probe = false }
   if plan.most > 0 then
     claim_endings(plan)
     restore_one(base, now)
   end
-  fill_slot(base, now, tonumber(active_fanouts), smear == '1')
+  fill_slot(base, now, tonumber(active_fanouts), smear == '1', block)
   choose_quarantine_worker(base, worker, alone, state)
   local probe_ms = claim_work(plan, state)
   local waits_for_quarantine = state.quarantine_worker == worker and state.grant ~= 'none'

@@ -109,13 +109,8 @@ end
 local function change_block(base, id, flush, reason, answer)
   local control = base .. 'ctl'
   if reason ~= '' then
-    if redis.call('HEXISTS', control, 'block') == 0 then add_mark(base, 'block', reason) end
-    write('HSET', control, 'block', reason, 'block_until', int(flush.now() + 60000))
-    if flush.job.state ~= 'parked' and not flush.spec.paused then
-      write('SADD', base .. 'blocked', id)
-      write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
-      flush.job.reason, flush.job.state, flush.is_listed = reason, 'paused', true
-    end
+    refusals.block(base, reason, flush.now())
+    refusals.pause_job(base, id, flush, reason)
   elseif answer ~= '0' then
     if answer == '1' then write('HDEL', control, 'doubted') end
     if redis.call('HEXISTS', control, 'block') == 0 then return end

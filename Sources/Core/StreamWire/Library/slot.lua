@@ -38,13 +38,17 @@ local function free_slots(base, active, now)
   return count
 end
 
--- A fan-out that a job of priority 9 may preempt; nil when there is none. A broadcast inside FCM cannot be called back.
-local function choose_victim(base, active)
+-- A fan-out that `spec` may preempt; nil when there is none. A job of priority 9 preempts one of a lower priority, and in a
+-- blocked project one that FCM has not refused preempts one that it has. A broadcast inside FCM cannot be called back.
+local function choose_victim(base, active, spec, is_blocked)
   local victim
   for i = 1, #active, 2 do
-    local other = load_spec(base, active[i])
-    if string.sub(active[i + 1], -1) == '|' and redis.call('HEXISTS', base .. 'active', active[i]) == 1
-      and other and other.priority < 9 and not stuck_jobs[active[i]] then victim = active[i] end
+    local id = active[i]
+    local other = load_spec(base, id)
+    local gives_way = other and (spec.priority >= 9 and other.priority < 9
+      or is_blocked and refusals.has_refused(base, id))
+    if gives_way and string.sub(active[i + 1], -1) == '|' and redis.call('HEXISTS', base .. 'active', id) == 1
+      and not stuck_jobs[id] then victim = id end
   end
   return victim
 end
@@ -59,8 +63,9 @@ local function yield_slots(base, now)
   end
 end
 
--- Gives the slots to the first fan-outs of the queue. `limit`: how many slots there are; `smear`: see is_smeared.
-function fill_slot(base, now, limit, smear)
+-- Gives the slots to the first fan-outs of the queue. `limit`: how many slots there are; `smear`: see is_smeared;
+-- `is_blocked`: the project is.
+function fill_slot(base, now, limit, smear, is_blocked)
   yield_slots(base, now)
   local active, skipped = redis.call('HGETALL', base .. 'active'), 0
   local count = free_slots(base, active, now)
@@ -69,14 +74,14 @@ function fill_slot(base, now, limit, smear)
     if not head then return end
     local id = job_of_member(head)
     local spec = load_spec(base, id)
-    if stuck_jobs[id] then
+    if stuck_jobs[id] or is_blocked and count >= limit and refusals.has_refused(base, id) then
       skipped = skipped + 1
     elseif not spec or spec.paused or spec.parked or spec.ending or not has_first_pass(base, id, spec) then
       write('ZREM', base .. 'queue', head)
     elseif not defer_waiting(base, id, spec, now, false) then
       if smear and is_smeared(base) then return end
       if count >= limit then
-        local victim = spec.priority >= 9 and choose_victim(base, active)
+        local victim = (spec.priority >= 9 or is_blocked) and choose_victim(base, active, spec, is_blocked)
         if not victim then return end
         in_step(base, victim, preempt, base, victim)
         count = count - 1

@@ -82,8 +82,8 @@ local function collect_due(plan, set, limit, most, specs, probe)
     local value = not spec.is_gone and redis.call('HGET', base .. 'wait:' .. id, index)
     if not value then
       write('ZREM', base .. set, member)
-    elseif probe == 'fresh' and is_refused(value) then
-      -- It stays for the probe of the kind 'any'.
+    elseif probe and probe ~= 'any' and (is_refused(value) or probe == 'others' and refusals.has_refused(base, id)) then
+      -- It stays for a probe of a later kind.
     elseif not defer_due(plan, set, member, due[i + 1], id, spec, #order, by_job[id]) then
       if not by_job[id] and #order < most then
         by_job[id] = {}
@@ -97,7 +97,8 @@ local function collect_due(plan, set, limit, most, specs, probe)
 end
 
 -- Claims recipients that are due in one of the sets, in batches of one job each. Returns their number.
--- `probe`: claims one as a probe, `fresh`: that FCM has not refused, or `any`; nil claims no probe.
+-- `probe`: claims one as a probe: `others`, of a job that FCM has not refused; `fresh`, that FCM has not refused itself;
+-- or `any`. nil claims no probe.
 function claim_due(plan, set, limit, most, probe)
   local specs, given = {}, 0
   local order, by_job = collect_due(plan, set, limit, most, specs, probe)
