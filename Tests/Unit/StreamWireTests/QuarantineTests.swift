@@ -130,7 +130,10 @@ import Testing
             let suspect = try #require(try await claim(bench, "w1", .shared).claims.first)
             #expect(suspect.job == "pill" && suspect.isQuarantined && suspect.crashes == 3)
             #expect(try await claim(bench, "w1", .busy).claims.isEmpty)
+            let reason = "quarantined: batch \(suspect.batch) took its worker down 3 times in a row"
+            #expect(try await bench.job("pill")["reason"] == reason)
             try await bench.finish(suspect, "w1")
+            #expect(try await bench.job("pill")["reason"] == nil, "a result ends the quarantine")
             #expect(try await claim(bench, "w1", .none).claims.map(\.job) == ["more"])
         }
     }

@@ -100,6 +100,17 @@ local LETTERS = { s = 'sent', f = 'failed', u = 'unknown', c = 'cancelled', x = 
 -- See guards.lua.
 local read_guards
 
+-- Quarantines a batch, which its job shows unless it has another reason. Part of a step.
+local function quarantine_batch(base, name, crashes)
+  local id, n = split_name(name)
+  local job = base .. 'job:' .. id
+  write('RPUSH', base .. 'suspects', name)
+  local reason = redis.call('HGET', job, 'reason')
+  if reason and not string.find(reason, '^quarantined: ') then return end
+  local why = 'batch ' .. n .. ' took its worker down ' .. int(tonumber(crashes)) .. ' times in a row'
+  write('HSET', job, 'reason', 'quarantined: ' .. why)
+end
+
 -- Puts a batch without a holder into the list from which it is claimed next. Part of a step.
 -- `known`: values that the same step writes, and Redis does not have yet: `spec`, `sent`, `crashes`, `watermark`.
 local function orphan(base, name, now, known)
@@ -121,7 +132,7 @@ local function orphan(base, name, now, known)
     write('RPUSH', base .. 'stopped:' .. id, name)
     if spec.ending then write('ZADD', base .. 'ending', int(now), id) end
   elseif (tonumber(crashes) or 0) >= CRASHES_TO_QUARANTINE then
-    write('RPUSH', base .. 'suspects', name)
+    quarantine_batch(base, name, crashes)
   elseif (spec.class == 'fanout' and from and not sent) or (spec.class == BROADCAST and watermark == '0') then
     write('RPUSH', base .. 'orphans:' .. id, name)
     -- It needs the slot, as an unclaimed batch does. A broadcast that was not sent keeps the slot that it has.

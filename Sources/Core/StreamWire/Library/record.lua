@@ -163,6 +163,10 @@ local function count_results(base, id, flush)
     flush.crashes = false
     write('HDEL', flush.batch, 'crashes', 'alone')
     write('DEL', base .. 'crashed:' .. id)
+    if string.find(flush.job.reason or '', '^quarantined: ') then
+      flush.job.reason = nil
+      write('HDEL', base .. 'job:' .. id, 'reason')
+    end
   end
   if flush.class == BROADCAST and flush.fresh > 0 then
     parts.hold_slot_after_broadcast(base, id, flush.counts.s or flush.counts.u, flush.now())

@@ -33,7 +33,7 @@ local function open_retry(plan, id, spec, indexes, is_probe)
   if crashes > 0 then write('HSET', base .. 'b:' .. name, 'crashes', int(crashes)) end
   if spec.class == 'group' and not spec.ending then write('SADD', base .. 'groups_on', id) end
   if is_quarantined then
-    write('RPUSH', base .. 'suspects', name)
+    quarantine_batch(base, name, crashes)
     return nil
   end
   write('SADD', base .. 'claims:' .. plan.worker, name)
