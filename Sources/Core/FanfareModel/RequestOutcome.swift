@@ -20,6 +20,11 @@ public enum RequestOutcome: Equatable, Sendable {
         }
     }
 
+    /// Bytes of the answer's body.
+    public var bodyBytes: Int {
+        if case .answered(let answer) = self { answer.body.count } else { 0 }
+    }
+
     /// A status and headers arrived, and not the whole body.
     public var isCut: Bool {
         if case .answered(let answer) = self { !answer.isComplete } else { false }

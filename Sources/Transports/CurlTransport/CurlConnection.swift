@@ -26,6 +26,8 @@ final class CurlConnection: LaneConnection {
     private var deadline: UInt64?
     private var armed: (id: TimerID, at: UInt64)?
     private var isCorked = false
+    /// Bytes of answers after which a pump ends, so that the pool charges them before it reads more.
+    private static let readLimit = 262_144
 
     // Written by callbacks.
     /// Bytes that the answers of ``transfers`` take.
@@ -170,13 +172,14 @@ final class CurlConnection: LaneConnection {
     func pump() {
         guard !ready.isEmpty || isDue else { return }
         cork()
+        let heldBefore = heldBytes
         let events = ready
         ready.removeAll(keepingCapacity: true)
         for event in events where watches.isWatched(event.fd) { act(event.fd, event.mask) }
         // A request takes a few steps to its body; more than that waits for the next pump, so that one lane cannot
         // hold the loop.
         var rounds = 0
-        while isDue, rounds < 8 {
+        while isDue, rounds < 8, heldBytes - heldBefore < Self.readLimit {
             deadline = nil
             act(-1, 0)
             rounds += 1

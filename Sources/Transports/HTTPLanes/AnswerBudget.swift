@@ -13,7 +13,8 @@ extension [UInt8] {
 /// The bytes of unfinished answers that the lanes of one process hold, against a maximum for all of them.
 ///
 /// A lane charges what it holds after each time it has read. While ``isExceeded``, the largest answer of
-/// ``holderOfLargest`` is cut.
+/// ``holderOfLargest`` is cut. Bodies of answers that have ended are counted until they are delivered: while they are too
+/// many, no lane reads.
 struct AnswerBudget: Equatable {
     /// What one lane holds, in bytes.
     struct Holding: Equatable {
@@ -25,11 +26,18 @@ struct AnswerBudget: Equatable {
 
     let maximumBytes: Int
     private(set) var bytes = 0
+    /// Of answers that have ended and were not delivered yet.
+    private(set) var undeliveredBytes = 0
     private var holdings: [Int: Holding] = [:]
 
     init(maximumBytes: Int) { self.maximumBytes = max(0, maximumBytes) }
 
     var isExceeded: Bool { bytes > maximumBytes }
+
+    /// Whether lanes may read before the answers that have ended are delivered.
+    var mayRead: Bool { undeliveredBytes < Self.maximumUndeliveredBytes }
+
+    static let maximumUndeliveredBytes = 1 << 20
 
     /// The lane with the largest answer, the one of the lower number of two; nil if no lane holds a byte.
     var holderOfLargest: Int? {
@@ -43,6 +51,12 @@ struct AnswerBudget: Equatable {
         holdings[lane] = holding
         bytes += holding.bytes
     }
+
+    /// An answer has ended with a body of so many bytes.
+    mutating func completed(_ body: Int) { undeliveredBytes += body }
+
+    /// Answers with so many bytes together were delivered.
+    mutating func delivered(_ bodies: Int) { undeliveredBytes -= bodies }
 
     /// The lane holds nothing more.
     mutating func release(_ lane: Int) {

@@ -119,8 +119,9 @@ public final class LanePool {
 
     var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
-    /// Reads lane after lane. After ``answersAtOnce`` answers it delivers them before it reads the next lane. So the
-    /// requests that follow them leave soon: a turn may be long, and its first answer does not wait for its last.
+    /// Reads lane after lane. After ``answersAtOnce`` answers, or a few long ones, it delivers them before it reads the
+    /// next lane. So the requests that follow them leave soon: a turn may be long, and its first answer does not wait for
+    /// its last.
     private func endTurn() {
         guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
         if let nextTurn { loop.cancel(nextTurn) }
@@ -133,7 +134,7 @@ public final class LanePool {
             lane.isListed = false
             pump(lane)
             pumped.append(lane)
-            if completions.count >= Self.answersAtOnce { answer(&pumped) }
+            if completions.count >= Self.answersAtOnce || !group.mayRead { answer(&pumped) }
             guard !isClosed else { return }
         }
         answer(&pumped)
@@ -164,6 +165,8 @@ public final class LanePool {
 
     private func pump(_ lane: Lane) {
         guard let connection = lane.connection else { return }
+        // The next turn reads it, after the answers that wait were delivered.
+        guard group.mayRead else { return enlist(lane) }
         withdrawIfStopped(from: lane)
         connection.pump()
         while let (number, end) = connection.nextEnd() { finish(number, on: lane, end) }
@@ -200,6 +203,7 @@ public final class LanePool {
             let batch = completions
             completions = []
             for completion in batch { onCompletion(completion.tag, completion.outcome) }
+            group.delivered(batch.reduce(0) { $0 + $1.outcome.bodyBytes })
             if !isClosed { break }
         }
     }
@@ -325,6 +329,7 @@ public final class LanePool {
 
     private func complete(_ tag: UInt64, _ outcome: RequestOutcome) {
         completions.append((tag, outcome))
+        group.completed(outcome.bodyBytes)
         scheduleTurn()
     }
 }

@@ -72,6 +72,13 @@ public final class PoolGroup {
         }
     }
 
+    /// See ``AnswerBudget/mayRead``.
+    var mayRead: Bool { answers.mayRead }
+
+    func completed(_ body: Int) { answers.completed(body) }
+
+    func delivered(_ bodies: Int) { answers.delivered(bodies) }
+
     // MARK: Lanes
 
     /// A number for a lane that a pool opens; nil if the process can open no more files. Then a lane of another pool is

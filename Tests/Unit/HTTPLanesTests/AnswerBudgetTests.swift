@@ -49,6 +49,18 @@ import Testing
         #expect(budget.isExceeded && budget.holderOfLargest == 1)
     }
 
+    /// A body counts until its owner has it: a cut answer would otherwise leave room for the next one at once.
+    @Test func laneDoesNotReadBeforeTheBodiesOfEndedAnswersAreDelivered() {
+        var budget = AnswerBudget(maximumBytes: 100)
+        #expect(budget.mayRead)
+        budget.completed(AnswerBudget.maximumUndeliveredBytes - 1)
+        #expect(budget.mayRead)
+        budget.completed(1)
+        #expect(!budget.mayRead && !budget.isExceeded)
+        budget.delivered(1)
+        #expect(budget.mayRead && budget.undeliveredBytes == AnswerBudget.maximumUndeliveredBytes - 1)
+    }
+
     /// What a body takes is its capacity, which exceeds its bytes by a quarter and what the allocator rounds up.
     @Test func bodyTakesAQuarterMoreThanItsBytesAtMost() {
         var body: [UInt8] = []
