@@ -2,6 +2,7 @@
 #include "clinux.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -44,3 +45,5 @@ int clinux_keep_memory_private(void) {
     int limit = setrlimit(RLIMIT_CORE, &none);
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && limit == 0 ? 0 : -1;
 }
+
+int clinux_return_blocks(int bytes) { return mallopt(M_MMAP_THRESHOLD, bytes) == 1 ? 0 : -1; }

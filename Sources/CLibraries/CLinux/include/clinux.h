@@ -27,4 +27,7 @@ int clinux_take_process_priority(void);
 // prctl is variadic.
 int clinux_keep_memory_private(void);
 
+// The Glibc module does not export mallopt. Freed blocks of so many bytes or more go back to the system.
+int clinux_return_blocks(int bytes);
+
 #endif

@@ -66,6 +66,7 @@ struct WorkerCommand: AsyncParsableCommand {
             "admin.listen": adminListen,
         ])
         ProcessMemory.makePrivate()
+        ProcessMemory.returnLargeBlocks()
         let (state, files) = try LoadedState.first(source)
         let (configuration, secrets, redis) = (state.configuration, state.secrets, state.redis)
         try configuration.confirmMetadataServer(secrets)
