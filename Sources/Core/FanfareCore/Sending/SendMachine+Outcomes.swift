@@ -47,6 +47,8 @@ extension SendMachine {
         swap(&judged, &verdicts)
     }
 
+    /// A call that is not inlined would copy the machine.
+    @inline(__always)
     private func kind(of position: Int, _ slot: Int, _ job: SendJob) -> RecipientKind {
         job.spec.isPersonal ? batches[slot].recipients[position].kind ?? .token : job.spec.kind
     }

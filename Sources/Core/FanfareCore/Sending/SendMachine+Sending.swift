@@ -88,8 +88,10 @@ extension SendMachine {
     /// Whether a request may still begin that was decided a moment ago. A process may be frozen between any two steps, so
     /// the driver asks right before it hands a request to a transport. A request that may not begin counts as unsent.
     ///
+    /// It changes nothing. A call that may change the machine works in its place; any other copies the machine first.
+    ///
     /// - Parameter now: read for this call.
-    public func mayBegin(_ tag: Int, now: Instant) -> Bool {
+    public mutating func mayBegin(_ tag: Int, now: Instant) -> Bool {
         guard let request = requests[tag] else { return false }
         return gate.hasFreshNews(now: now.monotonicNs)
             && now.monotonicNs < request.started.monotonicNs.adding(Self.decisionLastsNs)
