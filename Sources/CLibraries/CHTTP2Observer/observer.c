@@ -35,8 +35,8 @@ enum { TYPE_HEADERS = 1, REFUSED_STREAM = 7, BUCKETS = 1024 };
 // Bytes of one answer's header block, each field with 32 bytes more, as HTTP/2 counts them; and nghttp2's
 // NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.
 enum { HEADER_BYTES = 16384, FIELD_BYTES = 32, STREAM_FAILED = -521 };
-// Bytes of a kept body's buffer that stay when libcurl has delivered all of it.
-enum { KEPT_CAPACITY = 4096 };
+// Stands for a content type that is too long, and for several: no reader takes it for JSON.
+static const char unreadable[] = "unreadable";
 
 static _Atomic(close_callback) libcurl_closed;
 static _Atomic(frame_callback) libcurl_received_frame;
@@ -99,7 +99,7 @@ void chttp2_delivered(struct chttp2_stream *stream, size_t count) {
     if (count > stream->pending_length) count = stream->pending_length;
     if (count == 0) return;
     stream->pending_length -= count;
-    if (stream->pending_length == 0 && stream->pending_capacity > KEPT_CAPACITY) {
+    if (stream->pending_length == 0) {
         free(stream->pending);
         stream->pending = NULL;
         stream->pending_capacity = 0;
@@ -114,14 +114,13 @@ static void append(struct chttp2_stream *stream, const uint8_t *data, size_t len
     if (length > rest) length = rest;
     size_t needed = stream->pending_length + length;
     if (needed > stream->pending_capacity) {
-        size_t capacity = needed < KEPT_CAPACITY ? KEPT_CAPACITY : needed;
-        unsigned char *larger = realloc(stream->pending, capacity);
+        unsigned char *larger = realloc(stream->pending, needed);
         if (!larger) {
             stream->received = stream->pending_maximum;
             return;
         }
         stream->pending = larger;
-        stream->pending_capacity = capacity;
+        stream->pending_capacity = needed;
     }
     if (length > 0) memcpy(stream->pending + stream->pending_length, data, length);
     stream->pending_length = needed;
@@ -176,10 +175,10 @@ static int received_header(
         incoming.bytes = 0;
         // nghttp2 has checked that the status has three digits.
         incoming.status = (value[0] - '0') * 100 + (value[1] - '0') * 10 + (value[2] - '0');
-    } else if (name_length == 12 && value_length < sizeof incoming.content_type
-               && memcmp(name, "content-type", 12) == 0) {
-        memcpy(incoming.content_type, value, value_length);
-        incoming.type_length = value_length;
+    } else if (name_length == 12 && memcmp(name, "content-type", 12) == 0) {
+        bool is_kept = incoming.type_length == 0 && value_length < sizeof incoming.content_type;
+        incoming.type_length = is_kept ? value_length : sizeof unreadable - 1;
+        memcpy(incoming.content_type, is_kept ? value : (const uint8_t *)unreadable, incoming.type_length);
     }
     // libcurl stores every header of every answer. nghttp2 resets the stream of an answer that has too many.
     incoming.bytes += name_length + value_length + FIELD_BYTES;

@@ -74,7 +74,7 @@ public enum RetryAfterParser {
         let reference = dates.compactMap { $0 }.min()
         let (wait, overflow) = then.subtractingReportingOverflow(reference ?? nowMs)
         let bounded = overflow ? (then < 0 ? 0 : maximumMs) : max(0, min(wait, maximumMs))
-        if date != nil, reference == nil { return .unreadable(ms: max(unreadableMs, bounded)) }
+        if date != nil, reference == nil || dates.contains(nil) { return .unreadable(ms: max(unreadableMs, bounded)) }
         return bounded > 0 ? .wait(ms: bounded) : .none
     }
 

@@ -137,10 +137,3 @@ struct Exchange {
         }
     }
 }
-
-extension String? {
-    /// Appends the value of a repeated field behind a comma (RFC 9110, 5.3).
-    mutating func join(_ value: String) {
-        self = map { "\($0), \(value)" } ?? value
-    }
-}

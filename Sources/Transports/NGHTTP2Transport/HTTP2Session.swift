@@ -12,8 +12,6 @@ final class HTTP2Session {
     enum Limits {
         /// Bytes of an answer's header block, counted as HTTP/2 counts them.
         static let headerBytes = 16_384
-        /// Bytes that are kept of one header's value.
-        static let valueBytes = 256
         /// The least window of one answer: a frame.
         static let streamWindow = 16_384
         /// The window of all answers of the connection together, in bytes. The session never holds them back.
@@ -337,7 +335,7 @@ final class HTTP2Session {
             lastDate = value.text(last: lastDate)
             exchanges[number].date.join(lastDate)
         case 15 where exchanges[number].asksForMetadataFlavor && name.isEqual("metadata-flavor"):
-            exchanges[number].metadataFlavor = value.keptText
+            exchanges[number].metadataFlavor.join(value.keptText)
         default: break
         }
         return true

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HTTPLanes
 
 /// Header names and values as nghttp2 passes them.
 extension UnsafeBufferPointer<UInt8> {
@@ -17,6 +18,8 @@ extension UnsafeBufferPointer<UInt8> {
         return last.withUTF8 { isEqual($0) } ? last : keptText
     }
 
-    /// The first bytes as text. No value that means anything is longer.
-    var keptText: String { String(decoding: prefix(HTTP2Session.Limits.valueBytes), as: UTF8.self) }
+    /// The bytes as text, within ``HeaderValue``'s bounds.
+    var keptText: String {
+        count <= HeaderValue.maximumBytes ? String(decoding: self, as: UTF8.self) : HeaderValue.unreadable
+    }
 }

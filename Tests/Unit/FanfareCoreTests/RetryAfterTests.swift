@@ -88,6 +88,8 @@ import Testing
         #expect(Self.read(value, date: "yesterday", now: ahead) == .unreadable(ms: 60_000))
         #expect(Self.read("Sun, 06 Nov 1994 09:49:37 GMT", date: "") == .unreadable(ms: 3_600_000))
         #expect(Self.read("7", date: "yesterday") == .wait(ms: 7_000))
+        // One of several dates that cannot be read may be the earliest.
+        #expect(Self.read(value, date: "\(date), yesterday", now: ahead) == .unreadable(ms: 60_000))
     }
 
     @Test func survivesAnyClock() {

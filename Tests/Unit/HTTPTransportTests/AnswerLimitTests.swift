@@ -106,6 +106,21 @@ struct AnswerLimitTests {
         }
     }
 
+    /// libcurl drops the headers of such an answer, and its engine keeps one short content type only.
+    @Test(arguments: TestedEngine.tested, ["half_body_types", "half_body_long_type"])
+    func contentTypeThatCannotBeReadIsNotAbsent(engine: TestedEngine, kind: String) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        harness.prepare = { $0.usesCutBody = true }
+        harness.run(4, url: peer.url)
+        peer.script(#"[{"action":"raw","kind":"\#(kind)","gather":8,"times":8}]"#)
+        let outcomes = harness.run(8, url: peer.url)
+        #expect(outcomes.kinds == ["200 cut": 8], "\(outcomes.summary)")
+        for case .answered(let answer) in outcomes {
+            #expect(answer.contentType != nil && answer.contentType != "application/json")
+        }
+    }
+
     /// A header block counts by its bytes, as a body does.
     @Test(arguments: TestedEngine.tested) func headersBeyondTheirLimitEndTheStream(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()

@@ -59,6 +59,44 @@ struct ScriptedPeerTests {
         #expect(harness.run(1, url: peer.url) == [.answered(plain)])
     }
 
+    /// A value that is not kept counts as unreadable, never as a shorter one or as none.
+    @Test(arguments: TestedEngine.tested) func longHeadersAreUnreadable(engine: TestedEngine) throws {
+        let long = "5" + String(repeating: " ", count: 1_500) + "x"
+        let peer = try ScriptedPeer(
+            rules: #"""
+                [{"action":"answer","status":503,"body":"{}","times":1,"headers":
+                {"Retry-After":["7200","\#(long)"],"Date":"\#(long)","Content-Type":"\#(long)"}}]
+                """#
+        )
+        let expected = HTTPAnswer(
+            status: 503,
+            body: Array("{}".utf8),
+            contentType: "unreadable",
+            retryAfter: "7200, unreadable",
+            date: "unreadable"
+        )
+        let harness = try PoolHarness(engine: engine)
+        #expect(harness.run(1, url: peer.url) == [.answered(expected)])
+        #expect(RetryAfterParser.read(expected.retryAfter, date: expected.date, nowMs: 0) == .unreadable(ms: 7_200_000))
+    }
+
+    /// The last of 20 waits is the longest: libcurl's engine reads 16 of them, and says that there are more.
+    @Test(arguments: TestedEngine.tested) func manyRepeatedHeadersMakeNoWaitShorter(engine: TestedEngine) throws {
+        let values = (1...19).map { #""\#($0)""# }.joined(separator: ",")
+        let peer = try ScriptedPeer(
+            rules: #"""
+                [{"action":"answer","status":503,"body":"{}","times":1,"headers":{"Retry-After":[\#(values),"50"]}}]
+                """#
+        )
+        let outcomes = try PoolHarness(engine: engine).run(1, url: peer.url)
+        guard case .answered(let answer)? = outcomes.first else {
+            Issue.record("no answer: \(outcomes)")
+            return
+        }
+        let wait = RetryAfterParser.read(answer.retryAfter, date: answer.date, nowMs: 0)
+        #expect((wait.leastMs ?? 0) >= 50_000)
+    }
+
     @Test(arguments: TestedEngine.tested) func thousandRequestsArriveOnceEachOnFewLanes(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }

@@ -15,7 +15,7 @@ struct chttp2_stream {
     bool is_refused;
     // Status of the final answer's complete headers; 0 before they have arrived.
     int status;
-    // Content type of the same headers; empty if there is none, or it is too long.
+    // Content type of the same headers; empty if there is none, "unreadable" if it is too long, or repeated.
     char content_type[64];
     // Bytes of the answer's body that libcurl has received and not delivered; only after chttp2_keep.
     unsigned char *pending;

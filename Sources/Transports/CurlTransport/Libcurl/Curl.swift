@@ -1,4 +1,6 @@
 internal import CCurl
+internal import Glibc
+internal import HTTPLanes
 
 /// Typed access to libcurl's options. An unknown option traps: several of them keep a guarantee.
 enum Curl {
@@ -31,13 +33,15 @@ enum Curl {
         return value
     }
 
-    /// The header of that name in the final answer, repeated ones joined by commas (RFC 9110, 5.3); nil if there is none.
+    /// The header of that name in the final answer, repeated ones joined, within ``HeaderValue``'s bounds; nil if there
+    /// is none.
     static func header(_ easy: UnsafeMutableRawPointer, _ name: StaticString) -> String? {
-        guard var text = header(easy, name, at: 0) else { return nil }
-        for index in 1..<maximumRepeats {
-            guard let next = header(easy, name, at: index) else { break }
-            text += ", " + next
+        var text: String?
+        for index in 0..<HeaderValue.maximumRepeats {
+            guard let value = header(easy, name, at: index) else { return text }
+            text.join(value)
         }
+        if header(easy, name, at: HeaderValue.maximumRepeats) != nil { text.join(HeaderValue.unreadable) }
         return text
     }
 
@@ -48,10 +52,14 @@ enum Curl {
         guard curl_easy_header(easy, text, index, UInt32(CURLH_HEADER), -1, &header) == CURLHE_OK,
             let value = header?.pointee.value
         else { return nil }
-        return String(cString: value)
+        return keptText(value)
     }
 
-    private static let maximumRepeats = 16
+    /// A header's value, within ``HeaderValue``'s bounds.
+    static func keptText(_ value: UnsafePointer<CChar>) -> String {
+        let isKept = strnlen(value, HeaderValue.maximumBytes + 1) <= HeaderValue.maximumBytes
+        return isKept ? String(cString: value) : HeaderValue.unreadable
+    }
 
     /// The object that libcurl got as a callback's context.
     @inline(__always)

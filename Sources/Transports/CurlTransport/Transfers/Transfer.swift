@@ -178,7 +178,7 @@ final class Transfer {
     private func contentType() -> String? {
         if Curl.header(easy, "content-type", at: 1) != nil { return Curl.header(easy, "content-type") }
         guard let bytes = Curl.bytes(easy, CURLINFO_CONTENT_TYPE) else { return nil }
-        if lastContentType.withCString({ strcmp($0, bytes) }) != 0 { lastContentType = String(cString: bytes) }
+        if lastContentType.withCString({ strcmp($0, bytes) }) != 0 { lastContentType = Curl.keptText(bytes) }
         return lastContentType
     }
 

@@ -60,6 +60,12 @@ def endless_headers(stream, size):
     return frame(HEADERS, 0, stream, STATUS_200 + value) + frame(CONTINUATION, 0, stream, value * 4) * (size // 16_000)
 
 
+def half_of(stream, types):
+    """Half an answer with these content types, then a reset."""
+    head = frame(HEADERS, END_HEADERS, stream, status(200) + types)
+    return head + frame(DATA, 0, stream, b'{"na') + resets([stream], CANCEL)
+
+
 def field_of(size):
     return b"\x00\x05x-pad\x7f" + integer(size - 127) + b"v" * size
 
@@ -75,6 +81,8 @@ ANSWERS = {
     "content_length_above": lambda stream: with_length(stream, len(BODY) + 1),
     "content_length_below": lambda stream: with_length(stream, len(BODY) - 1),
     "half_body_reset": lambda stream: half_body(stream) + resets([stream], CANCEL),
+    "half_body_types": lambda stream: half_of(stream, field(b"content-type", b"text/html") + TYPE),
+    "half_body_long_type": lambda stream: half_of(stream, field(b"content-type", b"application/json;x=" + b"v" * 80)),
     "window_0_on_stream": lambda stream: frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", 0)) + whole(stream),
 }
 # Each for all streams.
