@@ -93,7 +93,7 @@ struct Mirror {
     private mutating func intake() async throws {
         let number = state.jobs.count
         let kind: JobClass = dice.chance(0.4) ? .fanout : .single
-        let total = kind == .fanout ? dice.int(1_001...2_600) : dice.int(1...4)
+        let total = kind == .fanout ? dice.int(1_001...(dice.chance(0.2) ? 12_000 : 2_600)) : dice.int(1...4)
         let priority = dice.chance(0.5) ? 5 : dice.chance(0.4) ? 9 : dice.int(0...9)
         let entry = try #require(try await client.send(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
         let parts = entry.split(separator: "-").compactMap { Int64($0) }
@@ -131,12 +131,13 @@ struct Mirror {
     }
 
     private mutating func claim(_ worker: Int) async throws {
-        // The server may choose any order of several ending jobs, so the claim has room for all of them.
-        let isFree = state.ending.count > 1
-        let most = isFree ? 64 : dice.int(1...6)
-        let wanted = isFree ? 100_000 : dice.int(0...4_000)
+        let most = dice.chance(0.2) ? 64 : dice.int(1...6)
+        let wanted = dice.int(0...4_000)
         let single = dice.int(0...10)
-        // It may also delay their next check; this makes them due at once.
+        // The server may free the batches of a dead worker in any order, so the claim has room for all of them.
+        let isFree = state.ending.contains { state.jobs[$0].orphans.count > 1 }
+        // It may also delay the next check of ending jobs. Here all are due at once, in the order of their names.
+        state.ending.sort()
         for job in state.ending {
             _ = try await client.send(RedisCommand("ZADD", keys.base + "ending", "XX", "0", "j\(job)"))
         }
@@ -152,6 +153,7 @@ struct Mirror {
             quotaPerMinute: 600_000
         )
         call.quarantine = grant
+        call.endings = isFree ? 200 : dice.chance(0.5) ? nil : dice.int(0...8)
         guard case .reply(let reply)? = ClaimReply.parse(try await client.send(call.command(keys))) else {
             throw TestFailure("the claim was fenced or could not be parsed")
         }
@@ -168,7 +170,8 @@ struct Mirror {
             single: 0,
             fanout: 0,
             cursor: NewsID(),
-            quarantine: grant
+            quarantine: grant,
+            endings: call.endings
         )
         let claimed = state.claim(request, nowMs, referee: referee)
         let answer = try #require(claimed)

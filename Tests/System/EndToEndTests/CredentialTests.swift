@@ -75,4 +75,24 @@ private let data = #"{"data":{"k":"v"}}"#
             #expect(job["sent"] == "50" && job["reason"] == nil)
         }
     }
+
+    /// Nothing of a job that ends early is sent, so it needs no access token.
+    @Test func jobsEndEarlyWithoutAnAccessToken() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let fault = try await rig.addFault(#"{"match":{"path":"/token"},"action":{"status":503}}"#)
+            let configuration = try rig.configuration()
+            try await rig.startWorker(configuration)
+            let tokens = Rig.tokens((0..<1_500).map { "token-\($0)" })
+            try await rig.push(["id": "fanout", "message": data, "tokens": tokens, "results": "all"])
+            try await rig.push(["id": "few", "message": data, "tokens": Rig.tokens(["a", "b"])])
+            try await Wait.until("the jobs, and a refusal of the token endpoint") {
+                let states = [try await rig.job("fanout")["state"], try await rig.job("few")["state"]]
+                return try await rig.faultHits()[fault] ?? 0 > 0 && states.allSatisfy { $0 != nil }
+            }
+            for id in ["fanout", "few"] { try await rig.fanfare(configuration, ["job", "cancel", id]) }
+            #expect(try await rig.finished("fanout")["cancelled"] == "1500")
+            #expect(try await rig.finished("few")["cancelled"] == "2")
+        }
+    }
 }

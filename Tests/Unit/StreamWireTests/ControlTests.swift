@@ -149,6 +149,45 @@ import Testing
         }
     }
 
+    @Test func endingJobsGiveEightBatchesAClaimAndTakeNoRecipientsRoom() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(9_500))
+            try await bench.intake("small", tokens(2))
+            for id in ["a", "small"] { _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: id)) }
+            try await bench.intake("b", tokens(2_000))
+            let first = try await bench.claim("w1", most: 64, wanted: 2_000)
+            let ending = first.claims.filter { $0.ending != nil }
+            #expect(ending.filter { $0.job == "a" }.map(\.batch) == (0..<7).map { "\($0)" })
+            #expect(ending.filter { $0.job == "small" }.map(\.recipients.count) == [2])
+            #expect(first.claims.filter { $0.job == "b" }.map(\.recipients.count) == [1_000, 1_000])
+            let second = try await bench.claim("w1", most: 64, wanted: 2_000)
+            let rest = second.claims.filter { $0.ending != nil }
+            #expect(rest.map(\.batch) == ["7", "8", "9"])
+            for claim in ending + rest { try await bench.finish(claim, "w1", status: .cancelled) }
+            #expect(try await bench.job("a")["cancelled"] == "9500")
+            #expect(try await bench.job("small")["state"] == "cancelled")
+        }
+    }
+
+    @Test func batchesOfEndingJobsTakeNoRoomOfOthers() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(9_500))
+            _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "a"))
+            for id in ["b", "c", "d", "e"] { try await bench.intake(id, tokens(1)) }
+            var call = bench.request("w1", most: 3)
+            var claims = try await bench.claim(call).claims
+            #expect(claims.filter { $0.job == "a" }.map(\.batch) == ["0", "1", "2"])
+            #expect(claims.filter { $0.job != "a" }.map(\.job) == ["b", "c", "d"])
+            call.endings = 0
+            claims = try await bench.claim(call).claims
+            #expect(claims.map(\.job) == ["e"])
+            // Of a worker that has its hands full.
+            (call.most, call.wanted, call.wantedSingle, call.endings) = (0, 0, 0, 5)
+            claims = try await bench.claim(call).claims
+            #expect(claims.map(\.ending) == Array(repeating: "cancelled", count: 5))
+        }
+    }
+
     @Test func cancelledJobEndsWhileItsProjectIsPaused() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(3))

@@ -25,18 +25,20 @@ struct LibraryBench {
         version.reply(try await client.send(version.command(command)), to: command)
     }
 
-    func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
-        try await claim(
-            ClaimCall(
-                worker: worker,
-                most: most,
-                wanted: wanted,
-                wantedSingle: wanted,
-                window: window,
-                retries: 1_000,
-                quotaPerMinute: 600_000
-            )
+    func request(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) -> ClaimCall {
+        ClaimCall(
+            worker: worker,
+            most: most,
+            wanted: wanted,
+            wantedSingle: wanted,
+            window: window,
+            retries: 1_000,
+            quotaPerMinute: 600_000
         )
+    }
+
+    func claim(_ worker: String, most: Int = 10, wanted: Int = 10_000, window: Int = 128) async throws -> ClaimReply {
+        try await claim(request(worker, most: most, wanted: wanted, window: window))
     }
 
     func claim(_ call: ClaimCall) async throws -> ClaimReply {

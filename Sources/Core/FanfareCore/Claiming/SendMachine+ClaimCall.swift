@@ -45,6 +45,10 @@ extension SendMachine {
             retries: limit.retryRoom(now: now.monotonicNs),
             quotaPerMinute: settings.quotaPerMinute
         )
+        // A job ends without sends: neither a full queue nor a missing credential delays it. A death in a quarantine must not
+        // count against its batches.
+        let mayEnd = resources.isQuarantineOpen && quarantineOfClaim == .none
+        call.endings = mayEnd ? max(0, min(ClaimCall.usualEndings, batchRoom)) : 0
         call.wantedManaged = max(0, 2 * Batch.maximumSize - queue.managed.unsent)
         call.newsCursor = plan.newsCursor
         call.refusedCursor = plan.refusedCursor

@@ -85,6 +85,8 @@ public enum BatchState: Equatable, Sendable {
 
     /// Whether another worker may own the batch: this one writes facts only.
     public var isLost: Bool { if case .lost = self { true } else { false } }
+    /// Whether the job ends, and the unsent recipients get its status.
+    public var isEnding: Bool { if case .ending = self { true } else { false } }
 
     /// Whether no send of the batch begins any more.
     public var isOver: Bool {

@@ -168,9 +168,12 @@ extension SendMachine {
     }
 
     /// The last result of a batch is written at once: a producer that waits for the job does not wait for a timer, too.
+    ///
+    /// A batch of an ending job has its unsent recipients written in one flush: each flush costs Redis a step.
     private mutating func flushIfFull(_ slot: Int) {
         let count = batches[slot].pending.results.count + batches[slot].pending.retries.count
-        if count >= settings.flushCount || batches[slot].open == 0 { flush(slot) }
+        let isFull = count >= settings.flushCount && !batches[slot].state.isEnding
+        if isFull || batches[slot].open == 0 { flush(slot) }
     }
 
     mutating func flushAll() {

@@ -3,8 +3,10 @@ public import FanfareModel
 /// The call of `claim`, which a worker makes every few milliseconds: for work, permits to send, and news.
 public struct ClaimCall: Equatable, Sendable {
     public var worker: String
-    /// The most batches that the reply may hold.
+    /// The most batches that the reply may hold, without those of ending jobs.
     public var most: Int
+    /// The most batches of ending jobs, which send nothing; nil: as many as `most`, but at most ``usualEndings``.
+    public var endings: Int?
     /// Recipients after which claiming stops: of fan-outs, and of jobs of one batch.
     public var wanted: Int
     public var wantedSingle: Int
@@ -42,6 +44,9 @@ public struct ClaimCall: Equatable, Sendable {
     public var isMulticastSmall = false
     /// Whether the process lets the project run a quarantined batch; nil from a worker that does not say.
     public var quarantine: Quarantine?
+
+    /// Batches of ending jobs in one claim: more would keep Redis from others for too long.
+    public static let usualEndings = 8
 
     public enum Quarantine: String, CaseIterable, Sendable {
         /// The project claims as always.
@@ -86,6 +91,7 @@ public struct ClaimCall: Equatable, Sendable {
         if let quarantine { optional += ["quarantine", quarantine.rawValue] }
         if let held { optional += ["held", String(held)] }
         if let others { optional += ["others", String(others)] }
+        if let endings, endings != min(most, Self.usualEndings) { optional += ["endings", String(endings)] }
         return FunctionLibrary.call(
             "claim",
             keys,

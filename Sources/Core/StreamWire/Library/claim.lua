@@ -3,9 +3,20 @@
 local unacknowledged, claim, spec
 do
 
+-- Batches of ending jobs that a claim brings, unless the worker says otherwise.
+local MOST_ENDINGS = 8
+
 -- Entries of a stream that a group has not acknowledged. After a deletion the lag is unknown, and every entry counts.
 function unacknowledged(stream, group)
   return group['pending'] + (tonumber(group['lag'] or nil) or redis.call('XLEN', stream))
+end
+
+-- The share of Redis' memory limit that is used, 0 without a limit; and how Redis makes room at the limit.
+local function read_memory()
+  local info = redis.call('INFO', 'memory')
+  local most = tonumber(string.match(info, '\nmaxmemory:(%d+)')) or 0
+  local used = tonumber(string.match(info, '\nused_memory:(%d+)')) or 0
+  return most > 0 and used / most or 0, string.match(info, '\nmaxmemory_policy:([%w-]+)') or 'noeviction'
 end
 
 -- Why no worker may claim more: a stream with more than `limit` unread entries, `memory` (nearly full), or `eviction`
@@ -15,11 +26,9 @@ local function measure_pressure(base, limit, now)
   looked = tonumber(looked) or 0
   if now >= looked and now < looked + 200 then return was or '' end
   local why = ''
-  local info = redis.call('INFO', 'memory')
-  local most = tonumber(string.match(info, '\nmaxmemory:(%d+)')) or 0
-  local used = tonumber(string.match(info, '\nused_memory:(%d+)')) or 0
-  if most > 0 and used > most * (was == 'memory' and 0.75 or 0.8) then why = 'memory' end
-  if (string.match(info, '\nmaxmemory_policy:([%w-]+)') or 'noeviction') ~= 'noeviction' then why = 'eviction' end
+  local used, policy = read_memory()
+  if used > (was == 'memory' and 0.75 or 0.8) then why = 'memory' end
+  if policy ~= 'noeviction' then why = 'eviction' end
   for _, stream in ipairs({ 'results', 'feedback', 'dead', 'upstream' }) do
     if redis.call('EXISTS', base .. stream) == 1 then
       for _, group in ipairs(redis.call('XINFO', 'GROUPS', base .. stream)) do
@@ -74,19 +83,26 @@ local function apply_due_times(base, now, wall)
   end
 end
 
--- Jobs that are ending need room and nothing else. A job whose last recipients other workers hold is looked at later.
-local function claim_endings(plan)
+-- Claims at most `limit` batches of jobs that are ending, one of each job in turn. Nothing of them is sent, so they take no
+-- room of other work. Their results take memory: the last tenth is kept for the results of what workers hold. A job whose
+-- last recipients other workers hold is looked at later.
+local function claim_endings(plan, limit)
   local base, now = plan.base, plan.now
-  local due = redis.call('ZRANGEBYSCORE', base .. 'ending', '-inf', int(now), 'LIMIT', 0, math.min(plan.most, 8))
-  for _, id in ipairs(due) do
-    if not has_room(plan, plan.wanted_single + plan.wanted) then break end
-    local taken, count
-    if not stuck_jobs[id] then taken, count = claim_ending(plan, id) end
-    if taken then
-      add_claim(plan, taken, 'wanted', count)
-    elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
-      write('ZADD', base .. 'ending', int(now + 500), id)
+  local due = redis.call('ZRANGEBYSCORE', base .. 'ending', '-inf', int(now), 'LIMIT', 0, 8)
+  if limit == 0 or #due == 0 or read_memory() > 0.9 then return end
+  while #due > 0 do
+    local unfinished = {}
+    for _, id in ipairs(due) do
+      if #plan.claims >= limit then return end
+      local taken = not stuck_jobs[id] and claim_ending(plan, id)
+      if taken then
+        plan.claims[#plan.claims + 1] = taken
+        unfinished[#unfinished + 1] = id
+      elseif redis.call('EXISTS', base .. 'spec:' .. id) == 1 then
+        write('ZADD', base .. 'ending', int(now + 500), id)
+      end
     end
+    due = unfinished
   end
 end
 
@@ -273,7 +289,8 @@ end
 -- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
 -- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1: see lend; `quarantine`: see
--- quarantine.lua; `held`, `others`: see claim_while_blocked.
+-- quarantine.lua; `held`, `others`: see claim_while_blocked; `endings`: how many batches of ending jobs the reply may hold
+-- besides.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
 -- of each; `claims`: see new_claim.
 function claim(base, args)
@@ -299,8 +316,9 @@ function claim(base, args)
   local state = { hold_ms = math.max(0, (tonumber(control.hold_until) or 0) - now), pause = pause or '', block = block,
     block_until = block_until, pressure = measure_pressure(base, tonumber(backlog_limit), now), grant = more.quarantine,
     held = tonumber(more.held), others = tonumber(more.others), unprobed = unprobed, is_probe = false }
+  claim_endings(plan, tonumber(more.endings) or math.min(plan.most, MOST_ENDINGS))
   if plan.most > 0 then
-    claim_endings(plan)
+    plan.most = plan.most + #plan.claims
     restore_one(base, now)
   end
   fill_slot(base, now, tonumber(active_fanouts), smear == '1', block)

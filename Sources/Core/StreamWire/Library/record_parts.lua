@@ -9,8 +9,10 @@ local BITS = { [0] = 128, 64, 32, 16, 8, 4, 2, 1 }
 -- Reads from done:<id> which of these recipients have their result. Returns how many have none, a map of the positions
 -- that have one (nil when none has), and the writes that set the missing bits.
 local function read_marks(done, indexes)
-  local low, high = math.huge, -1
-  for _, index in ipairs(indexes) do
+  -- `is_run`: each index is the next one after the one before.
+  local low, high, is_run = math.huge, -1, true
+  for i, index in ipairs(indexes) do
+    if i > 1 and index ~= high + 1 then is_run = false end
     if index < low then low = index end
     if index > high then high = index end
   end
@@ -18,7 +20,15 @@ local function read_marks(done, indexes)
   local in_one = #indexes >= 4 and high - low <= 4 * BATCH
   local first, last, bytes, writes, seen = math.floor(low / 8), math.floor(high / 8), nil, {}, {}
   if in_one then
-    bytes = { string.byte(redis.call('GETRANGE', done, int(first), int(last)), 1, -1) }
+    local stored = redis.call('GETRANGE', done, int(first), int(last))
+    -- A whole new range: its bytes need no table.
+    if is_run and low % 8 == 0 and not string.find(stored, '[^%z]') then
+      local rest = #indexes % 8
+      local ones = string.rep('\255', math.floor(#indexes / 8))
+      if rest > 0 then ones = ones .. string.char(256 - 2 ^ (8 - rest)) end
+      return #indexes, nil, { { 'SETRANGE', done, int(first), ones } }
+    end
+    bytes = { string.byte(stored, 1, -1) }
     for at = #bytes + 1, last - first + 1 do bytes[at] = 0 end
   end
   local fresh, old = 0, nil
@@ -66,6 +76,11 @@ function parts.look_up_results(base, id, total, indexes, letters)
   -- A one-recipient job is deleted when its result is written; if its spec exists, it has no result.
   if #indexes > 0 and total == 1 then fresh = 1 end
   if #indexes > 0 and total > 1 then fresh, old, marks = read_marks(base .. 'done:' .. id, indexes) end
+  local first = string.match(letters, '^%a')
+  -- Of a job that is ending, all results are alike.
+  if first and fresh > 0 and not old and not string.find(letters, '[^' .. first .. ']') then
+    return fresh, { [string.lower(first)] = fresh }, old, marks
+  end
   for i = 1, #indexes do
     if not (old and old[i]) then
       local letter = string.lower(string.sub(letters, i, i))
@@ -236,6 +251,7 @@ end
 -- Whether every recipient of a batch has its result or waits for a retry once this flush is written.
 function parts.is_accounted(base, id, flush)
   local from, count, indexes = unpack(redis.call('HMGET', flush.batch, 'from', 'count', 'indexes'))
+  if flush.fresh == tonumber(count) then return true end
   local done, new = base .. 'done:' .. id, new_indexes(flush)
   if indexes then return is_retry_accounted(base, id, flush, indexes, new) end
   from, count = tonumber(from), tonumber(count)

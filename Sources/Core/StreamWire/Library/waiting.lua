@@ -137,7 +137,7 @@ local function claim_ending_waiting(plan, id, spec)
   end
   local is_resend = #indexes == 0 and spec.needs_resend
   if #indexes == 0 and not is_resend then return nil end
-  local taken = in_step(base, id, function()
+  return in_step(base, id, function()
     if is_resend then
       write('HDEL', base .. 'spec:' .. id, 'again')
       indexes = { '0' }
@@ -146,10 +146,10 @@ local function claim_ending_waiting(plan, id, spec)
     end
     return open_retry(plan, id, spec, indexes)
   end)
-  return taken, taken and #indexes
 end
 
 -- Claims a batch of a job that is ending: first one without a holder, then an unclaimed one, then waiting recipients.
+-- Returns the claim; nil when there is none.
 function claim_ending(plan, id)
   local spec = load_spec(plan.base, id)
   if not spec then
@@ -157,10 +157,10 @@ function claim_ending(plan, id)
     return nil
   end
   for _, list in ipairs({ 'stopped:', 'orphans:' }) do
-    local taken, count = claim_orphan(plan, plan.base .. list .. id)
-    if taken ~= false then return taken, count end
+    local taken = claim_orphan(plan, plan.base .. list .. id)
+    if taken ~= false then return taken end
   end
-  if tonumber(spec.next) < tonumber(spec.total) then return claim_first_pass(plan, id, spec) end
+  if tonumber(spec.next) < tonumber(spec.total) then return (claim_first_pass(plan, id, spec)) end
   return claim_ending_waiting(plan, id, spec)
 end
 

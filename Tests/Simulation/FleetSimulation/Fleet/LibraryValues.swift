@@ -18,7 +18,8 @@ extension ClaimRequest {
             fanout: call.permitsFanout,
             cursor: NewsID(call.newsCursor),
             report: call.answers,
-            quarantine: call.quarantine
+            quarantine: call.quarantine,
+            endings: call.endings
         )
     }
 }

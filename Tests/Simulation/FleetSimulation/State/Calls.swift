@@ -17,6 +17,7 @@ struct ClaimRequest {
     var cursor: NewsID
     var report: AnswerReport?
     var quarantine: ClaimCall.Quarantine?
+    var endings: Int?
 }
 
 struct NewsID: Comparable {

@@ -11,7 +11,9 @@ extension ProjectState {
         applyAnswers(request.report, nowMs, referee: referee)
         let holdMs = governor.holdMs(nowMs: nowMs)
         var order = Order(request: request)
-        claimEnding(&order, nowMs, referee: referee)
+        let endings = request.endings ?? min(request.most, ClaimCall.usualEndings)
+        claimEnding(&order, limit: endings, nowMs, referee: referee)
+        if order.most > 0 { order.most += order.claims.count }
         fillSlot(nowMs, referee: referee)
         assignQuarantine(request.lease, request.quarantine)
 
@@ -56,7 +58,7 @@ extension ProjectState {
     /// The remaining limits of one claim, and the batches given so far.
     struct Order {
         let lease: Int
-        let most: Int
+        var most: Int
         let window: Int
         var wanted: Int
         var wantedSingle: Int
@@ -163,7 +165,7 @@ extension ProjectState {
     }
 
     /// Gives the job's next first-pass batch. Returns its number of recipients; nil if no batch is left.
-    private mutating func claimFirstPass(_ id: Int, _ order: inout Order, _ nowMs: Int64, referee: Referee) -> Int? {
+    mutating func claimFirstPass(_ id: Int, _ order: inout Order, _ nowMs: Int64, referee: Referee) -> Int? {
         let from = jobs[id].next
         guard from < jobs[id].total else { return nil }
         let count = min(batchSize, jobs[id].total - from)
@@ -194,7 +196,7 @@ extension ProjectState {
         return count
     }
 
-    private mutating func claimOrphan(
+    mutating func claimOrphan(
         _ name: BatchName,
         _ order: inout Order,
         _ nowMs: Int64,
@@ -245,7 +247,7 @@ extension ProjectState {
         return batch.indexes.count
     }
 
-    private mutating func openRetry(_ id: Int, _ indexes: [Int], _ order: inout Order, _ nowMs: Int64) {
+    mutating func openRetry(_ id: Int, _ indexes: [Int], _ order: inout Order, _ nowMs: Int64) {
         let epoch = nextEpoch(nowMs)
         let name = BatchName(job: id, part: Int(epoch), isRetry: true)
         let histories = indexes.map { jobs[id].waiting[$0] ?? History() }
@@ -261,33 +263,6 @@ extension ProjectState {
         _ = removeClaim(name, of: order.lease)
         batches[name]?.watermark = 0
         suspects.append(name)
-    }
-
-    private mutating func claimEnding(_ order: inout Order, _ nowMs: Int64, referee: Referee) {
-        guard order.most > 0 else { return }
-        for id in ending {
-            guard order.hasRoom else { return }
-            if !jobs[id].orphans.isEmpty {
-                order.wanted -= claimOrphan(jobs[id].orphans.removeFirst(), &order, nowMs) ?? 0
-            } else if jobs[id].next < jobs[id].total {
-                order.wanted -= claimFirstPass(id, &order, nowMs, referee: referee) ?? 0
-            } else {
-                // The other recipients are held by workers, which end them.
-                let waiting = jobs[id].waiting
-                let dues = retry.filter { $0.job == id } + jobs[id].held
-                var indexes = dues.map(\.index).filter { waiting[$0] != nil }
-                indexes = Array(indexes.prefix(batchSize))
-                retry.removeAll { $0.job == id && indexes.contains($0.index) }
-                jobs[id].held.removeAll { indexes.contains($0.index) }
-                if indexes.isEmpty, jobs[id].again {
-                    jobs[id].again = false
-                    indexes = [0]
-                }
-                guard !indexes.isEmpty else { continue }
-                openRetry(id, indexes, &order, nowMs)
-                order.wanted -= indexes.count
-            }
-        }
     }
 
     private mutating func claimOrphans(_ order: inout Order, _ nowMs: Int64) {

@@ -111,7 +111,29 @@ import Testing
     @Test func workerClaimsNothingDuringAnothersQuarantine() throws {
         var rig = rig()
         rig.machine.gate.resources.isQuarantineOpen = false
-        #expect(try ask(&rig).most == 0)
+        let call = try ask(&rig)
+        #expect(call.most == 0 && call.endings == 0)
+    }
+
+    /// Nothing of an ending job is sent.
+    @Test func batchesOfEndingJobsNeedNeitherRoomNorACredential() throws {
+        var rig = rig()
+        claim(&rig, "fanout", count: 20, .message(total: 2_000))
+        claim(&rig, "single", count: 20, .message(total: 20))
+        let full = try ask(&rig)
+        #expect(full.most == 0 && full.endings == 8)
+        rig.machine.gate.resources.isCredentialStuck = true
+        rig.machine.gate.block("why", now: 0)
+        let blocked = try ask(&rig)
+        #expect(blocked.most == 0 && blocked.endings == 8)
+    }
+
+    @Test func workerThatHoldsAllItsBatchesClaimsNoEndingJob() throws {
+        var rig = rig(maxInFlight: 1)
+        for job in ["a", "b", "c"] { claim(&rig, job, count: 1, .message()) }
+        #expect(try ask(&rig).endings == 1)
+        claim(&rig, "d", count: 1, .message())
+        #expect(try ask(&rig).endings == 0)
     }
 
     @Test func noClaimWhileOneIsInFlightOrTheGateIsClosed() throws {

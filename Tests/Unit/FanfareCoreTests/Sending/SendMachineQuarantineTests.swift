@@ -7,9 +7,11 @@ import Testing
 /// Quarantined batches: when the machine asks for a quarantine, claims in it, and leaves it.
 @Suite struct SendMachineQuarantineTests {
     /// The claim that the rig would make now.
-    private func grant(_ rig: inout MachineRig) -> ClaimCall.Quarantine? {
-        rig.machine.claimCall(worker: "w", plan: ClaimPlan(pollMs: 5, idlePollMs: 50), now: rig.now)?.quarantine
+    private func claimCall(_ rig: inout MachineRig) -> ClaimCall? {
+        rig.machine.claimCall(worker: "w", plan: ClaimPlan(pollMs: 5, idlePollMs: 50), now: rig.now)
     }
+
+    private func grant(_ rig: inout MachineRig) -> ClaimCall.Quarantine? { claimCall(&rig)?.quarantine }
 
     /// Redis answers a claim: a suspect waits for this worker, or none.
     private func reply(_ rig: inout MachineRig, suspect: QuarantineMode?, _ claims: Claim...) {
@@ -55,8 +57,10 @@ import Testing
     @Test func grantOfTheProcessIsWhatTheClaimSays() {
         var rig = MachineRig()
         reply(&rig, suspect: .shared)
+        #expect(claimCall(&rig)?.endings == 8)
         rig.handle(.quarantineBegan(.exclusive))
         #expect(grant(&rig) == .exclusive, "the process has no other project")
+        #expect(claimCall(&rig)?.endings == 0, "its death would count against batches that only end")
     }
 
     /// Other projects wait for an exclusive quarantine, and must not wait for this project's other batches.

@@ -35,6 +35,14 @@ import Testing
         #expect(rig.flushes.map(\.call.number) == [1, 2] && rig.flushes.allSatisfy { !$0.call.finish })
     }
 
+    @Test func unsentRecipientsOfAnEndingJobAreWrittenInOneFlushOfTheirBatch() {
+        var settings = SendMachine.Settings()
+        settings.flushCount = 2
+        var rig = MachineRig(settings)
+        rig.hold(.of(count: 5) { $0.ending = "cancelled" }, .message(total: 5))
+        #expect(rig.flushes.map(\.count) == [5] && rig.flushes.map(\.call.finish) == [true])
+    }
+
     @Test func drainingWritesWhatWasGathered() {
         var rig = sending(count: 3)
         rig.answer(.sent())
