@@ -188,6 +188,19 @@ import Testing
         }
     }
 
+    /// Nothing of the batch was sent, so its next holder doubts nothing.
+    @Test func recipientsOfAnEndingJobStayUnsentWhenTheirWorkerDies() async throws {
+        try await withBench { bench in
+            try await bench.intake("a", tokens(1_500))
+            _ = try await bench.call(FunctionLibrary.cancel(bench.keys, job: "a"))
+            #expect(try await bench.claim("w1").claims.map(\.watermark) == [0, 0])
+            try await bench.declareDead("w1")
+            let claims = try await bench.claim("w2").claims
+            #expect(claims.map(\.deliveries) == [2, 2] && claims.map(\.recipients.count).reduce(0, +) == 1_500)
+            #expect(claims.allSatisfy { $0.recipients.allSatisfy { $0.progress == .unsent } })
+        }
+    }
+
     @Test func cancelledJobEndsWhileItsProjectIsPaused() async throws {
         try await withBench { bench in
             try await bench.intake("a", tokens(3))

@@ -146,6 +146,8 @@ end
 
 -- The watermark of a new batch; nil when none of its sends may begin: the job was deferred, or waits where it is.
 function first_watermark(plan, id, spec, from, count)
+  -- Nothing of it is sent: its next holder must not doubt a recipient.
+  if spec.ending then return '0' end
   local base, guards = plan.base, read_guards(plan.base, id, spec)
   if not guards then return plan.window end
   if defer_waiting(base, id, spec, plan.now, needs_slot(spec.class)) then return nil end

@@ -22,7 +22,7 @@ end
 -- Opens a batch of waiting recipients of one job. Part of a step. Returns the claim; nil when the batch is quarantined,
 -- because a recipient was in too many crashed batches in a row. `is_probe`: see claim_probe.
 local function open_retry(plan, id, spec, indexes, is_probe)
-  local base, window = plan.base, is_probe and '1' or plan.window
+  local base, window = plan.base, spec.ending and '0' or is_probe and '1' or plan.window
   local epoch, crashes = next_epoch(base, plan.now), most_crashes(base, id, indexes)
   local n, list = 'r' .. epoch, table.concat(indexes, ',')
   -- For the claim.

@@ -251,7 +251,8 @@ extension ProjectState {
         let epoch = nextEpoch(nowMs)
         let name = BatchName(job: id, part: Int(epoch), isRetry: true)
         let histories = indexes.map { jobs[id].waiting[$0] ?? History() }
-        openBatch(name, indexes: indexes, histories: histories, &order, epoch: epoch)
+        let watermark = jobs[id].ending == .none ? nil : 0
+        openBatch(name, indexes: indexes, histories: histories, watermark: watermark, &order, epoch: epoch)
         guard !jobs[id].crashed.isEmpty else { return }
         batches[name]?.tally = CrashTally(crashes: indexes.reduce(0) { max($0, jobs[id].crashed[$1] ?? 0) })
     }

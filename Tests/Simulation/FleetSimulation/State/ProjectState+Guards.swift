@@ -43,7 +43,8 @@ extension ProjectState {
     mutating func firstWatermark(_ id: Int, from: Int, count: Int, window: Int, _ nowMs: Int64, referee: Referee)
         -> Int?
     {
-        guard jobs[id].guards != nil, jobs[id].ending == .none else { return window }
+        guard jobs[id].ending == .none else { return 0 }
+        guard jobs[id].guards != nil else { return window }
         let isQueueEmpty = slot.waiting.isEmpty
         let isActive = jobs[id].kind.takesTurns
         if let found = deferral(of: jobs[id], isActive: isActive, isQueueEmpty: isQueueEmpty, nowMs) {
