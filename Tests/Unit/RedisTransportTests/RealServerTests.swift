@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import RedisTransport
 import StreamWire
 import TestSupport
@@ -14,6 +15,22 @@ import Testing
         let commands = (0..<500).map { RedisCommand("ECHO", "\($0)-\(payload)") }
         try probe.exchange(server.endpoint, commands)
         #expect(probe.answers.map { $0.value?.string } == (0..<500).map { "\($0)-\(payload)" })
+    }
+
+    @Test func commandsWrittenNowArriveWhileTheTurnLasts() throws {
+        let peer = try RedisPeer { _ in "+OK" }
+        defer { peer.stop() }
+        let probe = ConnectionProbe()
+        let arrived = Locked(0)
+        try probe.run(try RedisEndpoint(url: "redis://127.0.0.1:\(peer.port)")) { connection, state, finish in
+            guard state == .ready else { return }
+            connection.send(RedisCommand("ECHO", "a")) { _ in }
+            connection.send(RedisCommand("ECHO", String(repeating: "b", count: 20_000))) { _ in finish() }
+            connection.writeNow()
+            for _ in 0..<20_000 where peer.commands.count < 2 { usleep(1_000) }
+            arrived.withLock { $0 = peer.commands.count }
+        }
+        #expect(arrived.withLock { $0 } == 2)
     }
 
     @Test func binaryWordsSurvive() throws {

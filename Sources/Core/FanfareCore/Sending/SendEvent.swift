@@ -5,6 +5,8 @@ public import StreamWire
 public enum SendEvent {
     /// Redis answered the claim that was sent at `askedNs`, from which on its permits are valid.
     indirect case claimReplied(ClaimReply, askedNs: UInt64)
+    /// A batch of a claim whose reply was handled without it.
+    indirect case claimed(Claim)
     /// Redis lent permits with a hand-over.
     case permitsLent(Int, askedNs: UInt64)
     /// Intake handed a job of one batch over to this worker.

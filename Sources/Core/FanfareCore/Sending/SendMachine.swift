@@ -194,6 +194,7 @@ public struct SendMachine {
         defer { swap(&actions, &output) }
         switch event {
         case .claimReplied(let reply, let askedNs): replied(reply, askedNs: askedNs)
+        case .claimed(let claim): claimed(claim)
         case .permitsLent(let count, let askedNs): permits.lent(count, at: askedNs)
         case .batchTaken(let claim, let spec, let adapter): batchTaken(claim, spec, adapter)
         case .specLoaded(let job, let spec): loaded(job, spec)

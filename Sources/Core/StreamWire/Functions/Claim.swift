@@ -28,6 +28,9 @@ public struct Claim: Equatable, Sendable {
     /// When the job's send window closes, Unix milliseconds: no send begins from then on. Nil without a window.
     public var closesMs: Int64?
 
+    /// Whether nothing of the batch is sent, because its job ends.
+    public var endsUnsent: Bool { ending != nil && !isQuarantined }
+
     init(_ value: RedisValue) throws {
         let fields = try NamedValues.required(NamedValues(value))
         job = try NamedValues.required(fields.text("job"))

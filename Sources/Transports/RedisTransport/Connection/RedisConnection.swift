@@ -305,6 +305,9 @@ public final class RedisConnection {
 
     // MARK: Writing
 
+    /// Sends what was gathered: Redis works on it while the rest of a long turn runs.
+    public func writeNow() { endTurn() }
+
     private func endTurn() {
         guard let turnGuard else { return }
         loop.cancel(turnGuard)

@@ -73,11 +73,23 @@ final class Claimer {
             return claim(afterMs: 0)
         }
         project.syncClock(projectMs: reply.nowMs, projectClockOffsetMs: reply.projectClockOffsetMs, askedNs: askedNs)
-        sends.handleAndSend(.claimReplied(reply, askedNs: askedNs))
+        var others = reply
+        others.claims.removeAll(where: \.endsUnsent)
+        sends.handleAndSend(.claimReplied(others, askedNs: askedNs))
         if !reply.copying.isEmpty { onCopying(reply.copying) }
         if let closed = reply.closedWindow { onWindowClosed(closed.job, closed.window) }
         let (unsent, holdsBatches) = (project.machine.unsent, !project.machine.isEmpty)
         follow(plan.answered(reply, unsent: unsent, holdsBatches: holdsBatches))
+        end(reply.claims.filter(\.endsUnsent))
+    }
+
+    /// Ends batches of jobs that are ending, which takes a while: meanwhile Redis chooses the next claim, and takes the
+    /// results of one batch while the next one ends.
+    private func end(_ claims: [Claim]) {
+        for claim in claims {
+            project.redis.writeNow()
+            sends.handle(.claimed(claim))
+        }
     }
 
     private func follow(_ next: ClaimPlan.Next) {

@@ -46,6 +46,12 @@ final class ProjectConnection {
 
     var state: RedisState { connection.state }
 
+    /// Sends every command so far before the turn ends; see `RedisConnection.writeNow`.
+    func writeNow() {
+        flush()
+        connection.writeNow()
+    }
+
     /// See `RedisConnection.send`. For reads, and for writes on which no send and no result depends.
     func send(_ command: RedisCommand, timeoutMs: Int64? = nil, _ completion: @escaping Completion) {
         flush()

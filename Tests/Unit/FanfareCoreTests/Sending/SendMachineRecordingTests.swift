@@ -43,6 +43,13 @@ import Testing
         #expect(rig.flushes.map(\.count) == [5] && rig.flushes.map(\.call.finish) == [true])
     }
 
+    @Test func batchHandledAfterItsReplyEnds() {
+        var rig = MachineRig()
+        rig.hold(.of(count: 2) { $0.ending = "cancelled" }, .message(total: 5))
+        rig.handle(.claimed(.of(batch: "1", count: 3) { $0.ending = "cancelled" }))
+        #expect(rig.flushes.map(\.count) == [2, 3] && rig.flushes.allSatisfy(\.call.finish))
+    }
+
     @Test func drainingWritesWhatWasGathered() {
         var rig = sending(count: 3)
         rig.answer(.sent())
