@@ -7,8 +7,13 @@ public struct Flush: Equatable, Sendable {
     public let source: BatchSource
     public internal(set) var call: RecordCall
 
-    /// Results and retries that count as uncommitted until Redis has answered.
-    var count: Int { call.results.count + call.retries.count }
+    /// What counts as uncommitted until Redis has answered.
+    var uncommitted: Int { call.uncommitted }
+}
+
+extension RecordCall {
+    /// Results of attempts, and retries: what a crash would lose. Recipients that were never sent simply end again.
+    var uncommitted: Int { results.count - untried + retries.count }
 }
 
 /// The batch that results belong to, for as long as they may be written.

@@ -71,10 +71,9 @@ extension SendMachine {
             batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
         }
         let likely = job.sharesRequests ? settings.flushCount : max(Self.leastLikely, batches[slot].lastFlushCount)
-        let expected = min(batches[slot].open + 1, likely)
-        if record.attempts == 0 { batches[slot].pending.untried += 1 }
+        let expected = batches[slot].state.isEnding ? batches[slot].open + 1 : min(batches[slot].open + 1, likely)
+        if record.attempts == 0 { batches[slot].pending.untried += 1 } else { gate.uncommitted += 1 }
         batches[slot].pending.append(record, policy: job.results, expected: expected)
-        gate.uncommitted += 1
         flushIfFull(slot)
     }
 
@@ -194,7 +193,8 @@ extension SendMachine {
         swap(&call, &batches[slot].pending)
         batches[slot].lastFlushCount = call.results.count
         guard batches[slot].state.isLost else { return submit(call, slot) }
-        gate.uncommitted -= call.retries.count
+        gate.uncommitted -= call.uncommitted
+        gate.uncommitted += call.results.count
         if !call.results.isEmpty { submitLate(call, source, slot) }
     }
 
@@ -234,7 +234,7 @@ extension SendMachine {
     }
 
     mutating func flushed(_ flush: Flush, _ reply: RecordReply) {
-        gate.uncommitted -= flush.count
+        gate.uncommitted -= flush.uncommitted
         if case .ok(let guarded) = reply, let pausedBy = guarded.paused {
             reportPause(pausedBy, guarded.reason, job: flush.source.job)
         }

@@ -185,10 +185,9 @@ struct MachineRig {
 
     private func check() {
         let pending = machine.slots { _ in true }.map { slot in
-            let call = machine.batches[slot].pending
-            return call.results.count + call.retries.count
+            machine.batches[slot].pending.uncommitted
         }
-        #expect(machine.gate.uncommitted == pending.reduce(0, +) + flushes.reduce(0) { $0 + $1.count })
+        #expect(machine.gate.uncommitted == pending.reduce(0, +) + flushes.reduce(0) { $0 + $1.uncommitted })
         let queued = machine.queue.slots
         #expect(Set(queued).count == queued.count, "a batch stands in the queue once")
         for slot in queued {
@@ -259,4 +258,9 @@ extension MachineRig {
         }
         return (text(calls.filter { !$0.late }), text(calls.filter(\.late)))
     }
+}
+
+extension Flush {
+    /// Its results and retries.
+    var count: Int { call.results.count + call.retries.count }
 }

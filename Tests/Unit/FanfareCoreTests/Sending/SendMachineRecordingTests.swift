@@ -43,6 +43,17 @@ import Testing
         #expect(rig.flushes.map(\.count) == [5] && rig.flushes.map(\.call.finish) == [true])
     }
 
+    @Test func unsentRecipientsOfAnEndingJobKeepNoSendWaiting() {
+        var settings = SendMachine.Settings()
+        settings.maxInFlight = 1
+        var rig = MachineRig(settings)
+        rig.hold(.of("ending", count: 9) { $0.ending = "cancelled" }, .message(total: 9))
+        #expect(rig.machine.gate.uncommitted == 0 && rig.flushes.map(\.count) == [9])
+        rig.hold(.of("other"), .message())
+        rig.send()
+        #expect(rig.requests.count == 1)
+    }
+
     @Test func batchHandledAfterItsReplyEnds() {
         var rig = MachineRig()
         rig.hold(.of(count: 2) { $0.ending = "cancelled" }, .message(total: 5))
