@@ -141,13 +141,15 @@ extension SendMachine {
 
     private mutating func endUnsent(_ slot: Int) {
         dequeue(slot)
-        for position in batches[slot].unsent.removeAll() { end(position, slot) }
+        let situation = situation(slot)
+        for position in batches[slot].unsent.removeAll() { end(position, slot, situation) }
         closeIfDone(slot)
     }
 
     /// Ends a recipient, and those that are equal to it, with the job's status.
-    mutating func end(_ position: Int, _ slot: Int) {
-        let situation = situation(slot)
+    mutating func end(_ position: Int, _ slot: Int) { end(position, slot, situation(slot)) }
+
+    private mutating func end(_ position: Int, _ slot: Int, _ situation: OutcomeRules.Situation) {
         for shared in batches[slot].unsent.sharing(position) {
             write(rules.end(batches[slot].recipients[shared], situation), shared, slot)
         }
@@ -270,7 +272,13 @@ extension HeldBatch {
         }
         let boundary = pass == .first ? job.canary.map { $0 - (recipients.first?.index ?? 0) } : nil
         let isGranted = pass == .first && job.isGrantedInParts
-        unsent = UnsentRecipients(recipients, confirmed: confirmed, boundary: boundary, isGranted: isGranted)
+        unsent = UnsentRecipients(
+            recipients,
+            confirmed: confirmed,
+            boundary: boundary,
+            isGranted: isGranted,
+            joinsEqual: state.endingStatus == nil
+        )
         open = recipients.count { $0.progress != .settled }
         state = state.after(.prepared)
     }

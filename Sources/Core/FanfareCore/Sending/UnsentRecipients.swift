@@ -39,20 +39,28 @@ struct UnsentRecipients: Sendable {
     ///   - boundary: the position behind the job's canary, if it is in the batch. Recipients before and behind it share no
     ///     send, although they are equal: those before it go out when those behind it may not yet.
     ///   - isGranted: whether the job has a rate or a canary.
-    init(_ recipients: [ClaimedRecipient], confirmed: Int, boundary: Int? = nil, isGranted: Bool = false) {
+    ///   - joinsEqual: whether equal recipients share a send; of no use where nothing is sent.
+    init(
+        _ recipients: [ClaimedRecipient],
+        confirmed: Int,
+        boundary: Int? = nil,
+        isGranted: Bool = false,
+        joinsEqual: Bool = true
+    ) {
         count = recipients.count
         self.isGranted = isGranted
         watermark = Watermark(confirmed: confirmed, requested: confirmed)
         positions.reserveCapacity(count)
         var first: [SharedText: Int] = [:]
-        if count > 1 { first.reserveCapacity(count) }
+        let joinsEqual = joinsEqual && count > 1
+        if joinsEqual { first.reserveCapacity(count) }
         var isBehind = false
         for position in recipients.indices where recipients[position].progress == .unsent {
             if let boundary, position >= boundary, !isBehind {
                 isBehind = true
                 first.removeAll(keepingCapacity: true)
             }
-            if count > 1 {
+            if joinsEqual {
                 if let original = first[recipients[position].stored] {
                     aliases[original, default: []].append(position)
                     continue
