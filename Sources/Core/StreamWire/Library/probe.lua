@@ -59,10 +59,11 @@ local function take_at_hand(plan, take, held, is_due, is_unprobed)
     take.queues(plan)
     take.active(plan)
   end
+  local before = #plan.claims
   plan.spares_refused, plan.is_probe_due = true, is_due or is_unprobed
   claim_first()
   plan.spares_refused, plan.is_probe_due = false, is_due
-  if #plan.claims == 0 and held == 0 then claim_first() end
+  if #plan.claims == before and held == 0 then claim_first() end
 end
 
 -- Claims of a worker that says nothing of what it holds. An older one claims the probe alone, and another will know of the
@@ -86,12 +87,12 @@ end
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end
-  local is_due, is_unprobed = wait <= 0, state.unprobed == '1'
+  local is_due, is_unprobed, before = wait <= 0, state.unprobed == '1', #plan.claims
   local has_others = (state.others or held) > 0
   if has_others and (is_due or is_unprobed) then return grant_probe(plan, state) end
   if not has_others then take_at_hand(plan, take, held, is_due, is_unprobed) end
   if plan.has_probe then return refusals.defer_probe(plan.base, plan.now) end
-  if #plan.claims > 0 then return math.max(1, wait) end
+  if #plan.claims > before then return math.max(1, wait) end
   if not is_due then
     if held < BATCH then take.due_sends(plan) end
     return wait
