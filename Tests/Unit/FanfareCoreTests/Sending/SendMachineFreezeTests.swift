@@ -16,7 +16,8 @@ import Testing
     }
 
     private func mayBegin(_ rig: MachineRig) -> [Bool] {
-        rig.requests.map { rig.machine.mayBegin($0.tag, now: rig.now) }
+        var machine = rig.machine
+        return rig.requests.map { machine.mayBegin($0.tag, now: rig.now) }
     }
 
     @Test func decisionLastsAsLongAsItsPermits() {
