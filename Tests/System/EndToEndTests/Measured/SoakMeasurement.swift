@@ -126,6 +126,7 @@ struct SoakMeasurement {
         }
     }
 
+    /// Ends the last fault and begins another, which affects at most 20 requests.
     private func disturb(_ rig: Rig, _ random: inout SeededGenerator) async throws {
         let http = [
             #"{"status":503,"retry_after":"1"}"#, #"{"status":500}"#, #"{"html":502}"#, #"{"html":403}"#,
@@ -137,7 +138,12 @@ struct SoakMeasurement {
         let actions = isXMPP ? xmpp : http
         let path = isXMPP ? "xmpp" : random.next() % 2 == 0 ? "/v1/" : "/fcm/send"
         let action = actions[Int(random.next() % UInt64(actions.count))]
+        try await endFaults(rig)
         _ = try await rig.addFault(#"{"match":{"path":"\#(path)"},"action":\#(action),"times":20}"#)
+    }
+
+    private func endFaults(_ rig: Rig) async throws {
+        for id in try await rig.faultHits().keys { _ = try await rig.control("DELETE", "/faults?id=\(id)") }
     }
 
     /// Keys of a project that stay, behind its base: public streams, and what is known of the project and its workers.
@@ -218,7 +224,7 @@ struct SoakMeasurement {
                 try await Task.sleep(for: .milliseconds(100))
             }
             let during = try workers.map { try Footprint($0.pid) }
-            for id in try await rig.faultHits().keys { _ = try await rig.control("DELETE", "/faults?id=\(id)") }
+            try await endFaults(rig)
             try await waitForTheEndOfAllJobs(rig, configuration)
             var (ends, open): ([String: Int], [String]) = ([:], [])
             for (number, project) in jobs.enumerated() {
