@@ -70,7 +70,7 @@ import Testing
         var overview = OverviewReply(nowMs: 1)
         (overview.entries, overview.workersAlive) = (1, 1)
         #expect(overview.condition == .init(word: "working"))
-        overview.paceReason = "pace: 13 of 656 permits a second: FCM has not answered for 9 s"
+        overview.paceReason = "pace: 13 of 656 sends a second: FCM has not answered for 9 s"
         #expect(overview.condition == .init(word: "working", reason: overview.paceReason))
         overview.isRecovering = true
         #expect(overview.condition.reason == "slowly, after a hold")

@@ -8,7 +8,11 @@ import Testing
 @Suite struct RampTests {
     /// A project whose demand never ends. Its worker claims every 50 ms and reports each answer with its next claim.
     struct Project {
-        enum FCM { case healthy, failing, silent }
+        enum FCM {
+            case healthy, failing, silent
+            /// Answers so slowly that all permits but one lapse.
+            case slow
+        }
 
         static let stepMs: Int64 = 50
 
@@ -18,6 +22,9 @@ import Testing
         let unit: Int?
         private var lead: Int64 = 0
         private var answers = 0
+        private var lapsed = 0
+        /// Permits for which each claim asks.
+        var wanted = 10_000
         private(set) var lendings: [(atMs: Int64, count: Int)] = []
         /// Recipients of a waiting job of one batch, which go in one multicast.
         var small = 0
@@ -58,7 +65,8 @@ import Testing
                 retries: 0,
                 quotaPerMinute: quota
             )
-            if demand { call.permitsFanout = 10_000 }
+            if demand { call.permitsFanout = wanted }
+            call.lapsed = lapsed
             if let unit { call.multicast = demand ? unit : 0 }
             if small > 0 {
                 (call.multicast, call.isMulticastSmall) = (small, true)
@@ -67,6 +75,8 @@ import Testing
             call.answers = AnswerReport(answers: answers, failing: fcm == .failing ? answers : 0)
             let permits = try await bench.claim(call).permits
             answers = fcm == .silent || permits == 0 ? 0 : unit == nil ? permits : 1
+            lapsed = fcm == .slow ? max(0, permits - 1) : 0
+            answers -= lapsed
             if permits > 0 { lendings.append((lead, permits)) }
             if small > 0, permits >= small {
                 longestSmallMs = max(longestSmallMs, lead - (smallSinceMs ?? lead))
@@ -167,12 +177,28 @@ import Testing
             try await project.run(seconds: 75, .silent)
             let overview = try await project.overview()
             #expect(
-                overview.paceReason.contains("permits a second: FCM has not answered for 7"),
+                overview.paceReason.contains("sends a second: FCM has not answered for 7"),
                 "\(overview.paceReason)"
             )
             try await project.run(seconds: 75)
             #expect(try await project.overview().paceReason == "")
             try await project.run(seconds: 10, .silent, demand: false)
+            #expect(try await project.overview().paceReason == "")
+        }
+    }
+
+    /// The second demand is less than what the bucket has: only the lapse shows that recipients wait.
+    @Test(arguments: [10_000, 100]) func reasonIsGivenWhilePermitsLapse(wanted: Int) async throws {
+        try await withProject(300_000, unit: nil) { project in
+            project.wanted = wanted
+            try await project.run(seconds: 75)
+            #expect(try await project.overview().paceReason == "")
+            try await project.run(seconds: 60, .slow)
+            let reason = try await project.overview().paceReason
+            #expect(reason.hasSuffix(" sends a second: the workers are at their limits, such as requests in flight"))
+            let sends = try #require(reason.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+            #expect(sends <= 40, "\(reason)")
+            try await project.run(seconds: 20)
             #expect(try await project.overview().paceReason == "")
         }
     }

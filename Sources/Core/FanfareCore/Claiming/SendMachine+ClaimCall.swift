@@ -54,6 +54,8 @@ extension SendMachine {
         call.refusedCursor = plan.refusedCursor
         call.quarantine = quarantineOfClaim
         call.answers = answers.report(now: now.monotonicNs)
+        let lapsed = permits.countLapsed(now: now.monotonicNs)
+        call.lapsed = queue.unsent > 0 ? lapsed : 0
         if isBlocked {
             call.held = queue.unsent
             call.others = unsentOfOtherJobs

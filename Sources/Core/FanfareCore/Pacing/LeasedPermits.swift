@@ -22,6 +22,8 @@ public struct LeasedPermits: Sendable {
 
     /// Permits that lapsed unused, since the beginning.
     public private(set) var lapsed = 0
+    /// The part of them that ``countLapsed(now:)`` has counted.
+    private var counted = 0
 
     public init() { blocks.reserveCapacity(Self.mostBlocks + 1) }
 
@@ -77,6 +79,13 @@ public struct LeasedPermits: Sendable {
         guard surplus > 0 else { return 0 }
         remove(surplus)
         return surplus
+    }
+
+    /// Counts the permits that lapsed since the last count.
+    public mutating func countLapsed(now: UInt64) -> Int {
+        lapse(now)
+        defer { counted = lapsed }
+        return lapsed - counted
     }
 
     private mutating func lapse(_ now: UInt64) {

@@ -19,6 +19,8 @@ public struct ClaimCall: Equatable, Sendable {
     public var quotaPerMinute: Int
     /// Permits that were lent and are not needed.
     public var returned = 0
+    /// Permits that lapsed since the last claim although recipients wait.
+    public var lapsed = 0
     /// Permits wanted for jobs of one batch, and for fan-outs.
     public var permitsSingle = 0
     public var permitsFanout = 0
@@ -88,6 +90,7 @@ public struct ClaimCall: Equatable, Sendable {
         }
         if let multicast { optional += ["multicast", String(multicast)] }
         if isMulticastSmall { optional += ["small", "1"] }
+        if lapsed > 0 { optional += ["lapsed", String(lapsed)] }
         if let quarantine { optional += ["quarantine", quarantine.rawValue] }
         if let held { optional += ["held", String(held)] }
         if let others { optional += ["others", String(others)] }

@@ -21,7 +21,7 @@ public struct OverviewReply: Equatable, Sendable {
     public var holdMs: Int64 = 0
     /// Whether the project recovers from a hold: it sends at most ten requests a second until FCM answers well.
     public var isRecovering = false
-    /// Why the project uses less than half of what its ramp allows, such as `pace: 13 of 656 permits a second: …`; empty
+    /// Why the project sends less than half of what its ramp allows, such as `pace: 13 of 656 sends a second: …`; empty
     /// when it does not.
     public var paceReason = ""
     /// Why workers take no jobs: a stream that is not read, such as `results`, `memory` (Redis is nearly full) or

@@ -288,7 +288,7 @@ end
 -- that are ending, batches without a holder, retries that are due, jobs of one batch, the fan-out that holds the slot.
 -- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
--- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1: see lend; `quarantine`: see
+-- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1, `lapsed`: see lend; `quarantine`: see
 -- quarantine.lua; `held`, `others`: see claim_while_blocked; `endings`: how many batches of ending jobs the reply may hold
 -- besides.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
@@ -330,7 +330,8 @@ function claim(base, args)
   local multicast = tonumber(more.multicast)
   local permits = lend(base, control, lowest_quota(control, tonumber(quota)), now, { returned = tonumber(returned),
     single = lends and tonumber(permits_single) or 0, fanout = lends and tonumber(permits_fanout) or 0,
-    multicast = multicast and (lends and multicast or 0), is_small = more.small == '1' })
+    multicast = multicast and (lends and multicast or 0), is_small = more.small == '1',
+    lapsed = tonumber(more.lapsed) })
   write_control(base, control)
   local window_job, window = redis.call('SRANDMEMBER', base .. 'closed_windows'), nil
   if window_job then

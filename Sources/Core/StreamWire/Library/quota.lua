@@ -47,9 +47,9 @@ local AVERAGED_OVER = 5
 
 -- What the pace remembers beside the bucket, in one field: `small`, the part of the debt of jobs of one batch;
 -- `multicast_at`, `good_at`, `wanted_at`: when a multicast was last lent, FCM last answered well, and a worker last got
--- fewer permits than it wanted; `ramp`: permits a second that the ramp allows while FCM answers; `allowed`, `used`:
--- averages of the ramp and of the permits that were used.
-local PACING = { 'small', 'multicast_at', 'good_at', 'wanted_at', 'ramp', 'allowed', 'used' }
+-- fewer permits than it wanted, or could not use them; `ramp`: permits a second that the ramp allows while FCM answers;
+-- `allowed`, `used`, `lapsed`: averages of the ramp, of the permits used, and of those that lapsed; see pace_reason.
+local PACING = { 'small', 'multicast_at', 'good_at', 'wanted_at', 'ramp', 'allowed', 'used', 'lapsed' }
 
 local function read_pacing(control)
   if not control.read_pacing then
@@ -66,8 +66,8 @@ end
 
 local function save_pacing(control)
   local pacing = read_pacing(control)
-  set_control(control, 'pacing', string.format('%.6f|%d|%d|%d|%.6f|%.6f|%.6f', pacing.small, pacing.multicast_at,
-    pacing.good_at, pacing.wanted_at, pacing.ramp, pacing.allowed, pacing.used))
+  set_control(control, 'pacing', string.format('%.6f|%d|%d|%d|%.6f|%.6f|%.6f|%.6f', pacing.small, pacing.multicast_at,
+    pacing.good_at, pacing.wanted_at, pacing.ramp, pacing.allowed, pacing.used, pacing.lapsed))
 end
 
 -- The highest rate of a quota in permits a second, the rate at which the ramp begins, and its rise in each second.
@@ -80,7 +80,7 @@ end
 -- After a hold the ramp begins at the level from there.
 local function restart_ramp(control)
   local pacing, level = read_pacing(control), tonumber(control.level) or 0
-  pacing.ramp, pacing.allowed, pacing.used = level, level, level
+  pacing.ramp, pacing.allowed, pacing.used, pacing.lapsed = level, level, level, 0
 end
 
 -- Whether FCM answers well. One answer to a multicast counts for as long as the debt of the multicast is paid.
@@ -100,8 +100,9 @@ local function follow_ramp(pacing, quota, debt, passed, rate, now)
     local weight = math.min(1, passed / AVERAGED_OVER)
     pacing.allowed = pacing.allowed + (pacing.ramp - pacing.allowed) * weight
     pacing.used = pacing.used + (rate - pacing.used) * weight
+    pacing.lapsed = pacing.lapsed * (1 - weight)
   else
-    pacing.allowed, pacing.used = pacing.ramp, pacing.ramp
+    pacing.allowed, pacing.used, pacing.lapsed = pacing.ramp, pacing.ramp, 0
   end
 end
 
@@ -219,9 +220,10 @@ end
 
 -- Lends permits. Single recipients get all that the bucket has. Fan-outs get at most half of it, so that other workers
 -- find some too, and never the last tenth of the bucket, which is kept for single recipients.
--- `control`: as read; the caller writes it. `asked`: permits `returned`, and wanted for `single` recipients and for a
--- `fanout`; `multicast`: recipients of the fan-out's next multicast, which cannot be divided (0 = there is none), nil
--- from a worker whose requests carry one recipient each; `is_small`: the multicast is of a job of one batch.
+-- `control`: as read; the caller writes it. `asked`: permits `returned`, `lapsed` although recipients waited (nil: the
+-- caller does not say), and wanted for `single` recipients and for a `fanout`; `multicast`: recipients of the fan-out's
+-- next multicast, which cannot be divided (0 = there is none), nil from a worker whose requests carry one recipient each;
+-- `is_small`: the multicast is of a job of one batch.
 function lend(base, control, quota, now, asked)
   local bucket, multicast, pacing = refill(control, quota, now), asked.multicast, read_pacing(control)
   if bucket.cap == 0 then
@@ -241,7 +243,7 @@ function lend(base, control, quota, now, asked)
   local lent = math.min(asked.single, math.floor(bucket.have), left)
   bucket.have = bucket.have - lent
   -- The permits that come in next are reserved for single recipients that found none.
-  local missing = asked.single - lent
+  local missing, lapsed = asked.single - lent, asked.lapsed or 0
   local reserve = math.max(reserve_for_singles(base, control, now, lent, missing), bucket.reserve)
   local spare, more = math.floor(bucket.have - reserve), 0
   if asked.fanout > 0 and spare > 0 and bucket.debt < 1 then
@@ -253,7 +255,8 @@ function lend(base, control, quota, now, asked)
   else
     bucket.have = bucket.have - more
   end
-  if missing > 0 or more < math.max(asked.fanout, multicast or 0) then pacing.wanted_at = now end
+  if missing > 0 or more < math.max(asked.fanout, multicast or 0) or lapsed > 0 then pacing.wanted_at = now end
+  pacing.lapsed = pacing.lapsed + lapsed / AVERAGED_OVER
   if loans and lent + more > 0 then redis.call('HINCRBY', base .. 'lent', int(loans.at), int(lent + more)) end
   save_bucket(control, bucket)
   return lent + more
@@ -279,16 +282,17 @@ function hold_sends(control, until_ms)
   return tonumber(held)
 end
 
--- Why the project uses less than half of what its ramp allows although workers want more; '' when it does not.
+-- Why the project sends less than half of what its ramp allows although recipients wait; '' when it does not.
 function pace_reason(control, now)
   local pacing = read_pacing(control)
-  if pacing.wanted_at == 0 or now > pacing.wanted_at + 2 * DEMAND_LASTS or pacing.used >= pacing.allowed / 2 then
-    return ''
-  end
-  local text = string.format('pace: %d of %d permits a second: ', math.floor(pacing.used), math.floor(pacing.allowed))
+  local sent = math.max(0, pacing.used - pacing.lapsed)
+  if pacing.wanted_at == 0 or now > pacing.wanted_at + 2 * DEMAND_LASTS or sent >= pacing.allowed / 2 then return '' end
+  local text = string.format('pace: %d of %d sends a second: ', math.floor(sent), math.floor(pacing.allowed))
   local answered_at = tonumber(control.answered_at) or 0
-  if now <= answered_at + ANSWERS_WITHIN then return text .. 'the rate rises only while FCM answers well' end
   if answered_at == 0 then return text .. 'FCM has not answered yet' end
+  local cause = pacing.lapsed > pacing.used / 2 and 'the workers are at their limits, such as requests in flight'
+    or 'the rate rises only while FCM answers well'
+  if now <= answered_at + ANSWERS_WITHIN then return text .. cause end
   return text .. string.format('FCM has not answered for %d s', math.floor((now - answered_at) / 1000))
 end
 

@@ -72,6 +72,23 @@ import Testing
         #expect(call.permitsSingle == 0 && call.permitsFanout == 4 && call.returned == 0)
     }
 
+    @Test func permitsThatLapseWhileRecipientsWaitAreReportedOnce() throws {
+        var rig = rig()
+        claim(&rig, "fanout", count: 5, .message(total: 2_000))
+        // The worker is paused by its own limits: nothing is sent.
+        rig.lend(4)
+        rig.advance(milliseconds: 300)
+        #expect(try ask(&rig).lapsed == 4)
+        #expect(try ask(&rig).lapsed == 0)
+    }
+
+    @Test func permitsThatLapseWithoutRecipientsAreNotReported() throws {
+        var rig = rig()
+        rig.lend(4)
+        rig.advance(milliseconds: 300)
+        #expect(try ask(&rig).lapsed == 0)
+    }
+
     @Test func permitsThatAreNotNeededAreGivenBack() throws {
         var rig = rig()
         claim(&rig, "single", count: 1, .message())
