@@ -78,13 +78,13 @@ struct RealServerTests {
         harness.headers = ["Content-Type: application/json", authorization]
         harness.makeBody = { #"{"to":"token-\#($0)"}"# }
         let url = "https://localhost:\(data)/fcm/send"
-        #expect(harness.run(500, url: url).kinds == ["200": 500])
+        #expect(harness.run(500, url: url, timeoutMs: 120_000, limitMs: 240_000).kinds == ["200": 500])
 
         let faults = "http://127.0.0.1:\(control)/faults"
         for action in [#"{"goaway":"NO_ERROR"}"#, #"{"goaway":"ENHANCE_YOUR_CALM"}"#, #"{"refuse_stream":true}"#] {
             let fault = #"{"match":{"path":"/fcm/"},"action":"# + action + #","times":1}"#
             try runTool("curl", ["-sf", "-d", fault, faults])
-            let outcomes = harness.run(100, url: url)
+            let outcomes = harness.run(100, url: url, timeoutMs: 120_000, limitMs: 240_000)
             #expect(outcomes.kinds == ["200": 100], "\(action): \(outcomes.summary)")
         }
         let statistics = directory + "/statistics"
