@@ -12,7 +12,7 @@ import Testing
             try await bench.waitsEnd()
             try await bench.intake("healthy", tokens(3))
             let reply = try await bench.claim(bench.call("w1", held: 0))
-            #expect(reply.claims.map(\.job) == ["healthy"] && !reply.isProbe && reply.claims[0].isProbe == false)
+            #expect(reply.claims.map(\.job) == ["healthy"] && !reply.isProbe && reply.claims[0].isProbe)
             #expect(try await bench.claim(bench.call("w2", held: 3)).claims.isEmpty, "one batch at hand is enough")
         }
     }
@@ -178,9 +178,8 @@ import Testing
             #expect(reply.news == [.refused(job: "fanout")])
             try await bench.intake("healthy", tokens(1))
             let claim = try #require(try await bench.claim(bench.call("w1", held: 995, others: 0)).claims.first)
-            #expect(claim.job == "healthy" && !claim.isProbe)
-            #expect(try await bench.claim(bench.call("w1", held: 996, others: 1)).isProbe)
-            #expect(try await bench.claim(bench.call("w1", held: 995, others: 0)).isProbe == false)
+            #expect(claim.job == "healthy" && claim.isProbe)
+            #expect(try await bench.claim(bench.call("w1", held: 996, others: 1)).isProbe == false)
         }
     }
 
@@ -282,6 +281,22 @@ import Testing
             let job = try await bench.job("otp")
             #expect(job["state"] == "paused" && job["reason"] == LibraryBench.denied)
             #expect(try await bench.claim(bench.call("w1", held: 995, others: 0)).news == [.refused(job: "otp")])
+        }
+    }
+
+    /// Those that came before the block are more likely to be like the refused ones.
+    @Test func probeIsOfTheJobThatCameLast() async throws {
+        try await withBench { bench in
+            try await bench.block()
+            for job in ["old", "new"] { try await bench.intake(job, tokens(2)) }
+            let first = try await bench.claim(bench.call("w1", held: 5, others: 5))
+            #expect(first.claims.map(\.job) == ["new"] && first.claims[0].isProbe && !first.isProbe)
+            #expect(try await bench.claim(bench.call("w1", held: 6, others: 6)).claims.isEmpty, "one a minute")
+            try await bench.minutePasses()
+            let second = try await bench.claim(bench.call("w1", held: 6, others: 6))
+            #expect(second.claims.map(\.job) == ["old"] && second.claims[0].isProbe)
+            try await bench.minutePasses()
+            #expect(try await bench.claim(bench.call("w1", held: 7, others: 7)).isProbe, "then one at hand")
         }
     }
 }

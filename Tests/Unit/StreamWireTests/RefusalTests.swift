@@ -63,7 +63,7 @@ import Testing
             try await bench.minutePasses()
             try await bench.intake("other", tokens(1))
             let claim = try #require(try await bench.claim(bench.call("w1", held: 0)).claims.first)
-            #expect(claim.job == "other" && !claim.isProbe)
+            #expect(claim.job == "other" && claim.isProbe)
             var record = bench.flush(claim)
             record.results = ResultBuffer([bench.sent(0)])
             record.acceptedCredential = 7

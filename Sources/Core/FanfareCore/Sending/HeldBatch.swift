@@ -9,7 +9,7 @@ public struct HeldBatch {
     public let deliveries: Int
     /// Whether it is run while no other project of this process sends.
     let isQuarantined: Bool
-    /// Whether it has the one recipient that may be sent to while the project is blocked.
+    /// Whether one of its recipients may be sent to while the project is blocked.
     let isProbe: Bool
     /// Whether FCM had accepted a send after its last refusal when the batch was claimed: a recipient that was refused
     /// before, and is refused again, is refused on its own account.

@@ -99,12 +99,13 @@ extension SendMachine {
     }
 
     /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the minute's
-    /// quota; of a job with a rate or a canary those that it allows now, possibly none.
+    /// quota; of a job with a rate or a canary those that it allows now, possibly none. 1 for recipients that were refused.
     @inline(__always)
     func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
-        // The probe of a blocked project is one recipient.
-        guard most > 1, gate.blockReason == nil else { return 1 }
+        // The probe of a blocked project is one recipient. A refused request says nothing of each of its recipients: they
+        // are sent one by one, so that no other is judged with the one that FCM refuses.
+        guard most > 1, gate.blockReason == nil, !batches[slot].hasRefused else { return 1 }
         return min(most, sendableCount(slot), max(1, settings.quotaPerMinute / 4))
     }
 }

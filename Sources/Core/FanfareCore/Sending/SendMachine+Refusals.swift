@@ -141,7 +141,8 @@ extension SendMachine {
     @inline(__always)
     func maySendWhileBlocked(_ slot: Int) -> Bool {
         // A block holds sends only: operations go to other APIs.
-        gate.blockReason == nil || gate.mayProbe || batches[slot].isProbe || batches[slot].source.isManagement
+        gate.blockReason == nil || gate.mayProbe || (batches[slot].isProbe && !batches[slot].wasSent)
+            || batches[slot].source.isManagement
     }
 
     /// A send begins: while the project is blocked, it is its probe.

@@ -155,7 +155,7 @@ local function open_first_pass(plan, id, spec, n, from, count, recipients, windo
     if spec.class == 'group' then write('SADD', base .. 'groups_on', id) end
   end
   return new_claim(name, spec, { epoch = epoch, pass = 'first', from = int(from), watermark = window, deliveries = '1',
-    recipients = recipients }), count
+    recipients = recipients, probe = plan.is_probe and '1' or nil }), count
 end
 
 -- Claims the next batch of a job's first pass; nil when there is none. The same step removes `head` from `queue`.

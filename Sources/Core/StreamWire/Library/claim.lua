@@ -178,6 +178,23 @@ local function claim_queues(plan)
   end
 end
 
+-- Claims the job of one batch that came last as the probe of a blocked project, unless FCM has refused it. Returns whether
+-- it did.
+local function claim_newest(plan)
+  local queue = plan.base .. 'singles'
+  local head = unpack(redis.call('ZRANGE', queue, -1, -1))
+  local id = head and job_of_member(head)
+  if not id or not has_room(plan, plan.wanted_single) or refusals.has_refused(plan.base, id) then return false end
+  local spec, taken, count = load_spec(plan.base, id), nil, nil
+  if not stuck_jobs[id] and is_sendable(spec) then
+    plan.is_probe = true
+    taken, count = claim_first_pass(plan, id, spec, queue, head)
+    plan.is_probe = false
+  end
+  if taken then add_claim(plan, taken, 'wanted_single', count) end
+  return taken and true or false
+end
+
 -- Jobs without a message, first those whose recipients are due.
 local function claim_managed(plan)
   local base = plan.base
@@ -272,7 +289,7 @@ local function claim_work(plan, state)
     end
   elseif block then
     probe_ms = refusals.claim_while_blocked(plan, state, { orphans = claim_orphans, queues = claim_queues,
-      active = claim_active, due_sends = claim_due_sends })
+      active = claim_active, due_sends = claim_due_sends, newest = claim_newest })
     claim_managed(plan)
   else
     claim_orphans(plan)

@@ -81,15 +81,19 @@ end
 -- the ms until the next probe; 0 when no recipient is left to probe with, which ends the block. `state.is_probe`: the
 -- worker may send one of those that it holds as the probe.
 --
--- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the
--- block began; one that was not refused; a refused one. Each worker keeps one batch at hand. Refused recipients that are
+-- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the block
+-- began; one that was not refused; a refused one. Of the jobs of one batch that wait it is the newest: those that came
+-- before the block are more likely to be like the refused ones. Each worker keeps one batch at hand. Refused recipients that are
 -- due go through a worker, which ends those whose time is over.
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end
   local is_due, is_unprobed, before = wait <= 0, state.unprobed == '1', #plan.claims
   local has_others = (state.others or held) > 0
-  if has_others and (is_due or is_unprobed) then return grant_probe(plan, state) end
+  if is_due or is_unprobed then
+    if take.newest(plan) then return refusals.defer_probe(base, plan.now) end
+    if has_others then return grant_probe(plan, state) end
+  end
   if not has_others then take_at_hand(plan, take, held, is_due, is_unprobed) end
   if plan.has_probe then return refusals.defer_probe(plan.base, plan.now) end
   if #plan.claims > before then return math.max(1, wait) end

@@ -49,6 +49,22 @@ import Testing
         #expect(rig.requests.count == 1)
     }
 
+    @Test func oneRecipientOfABatchThatIsTheProbeIsSent() throws {
+        var rig = MachineRig()
+        rig.handle(.claimReplied(blocked(refused: []), askedNs: rig.now.monotonicNs))
+        var reply = blocked(refused: [])
+        reply.claims = [.of("new", count: 3) { $0.isProbe = true }]
+        rig.handle(.claimReplied(reply, askedNs: rig.now.monotonicNs))
+        rig.handle(.specLoaded(job: "new", .message(total: 3)))
+        for _ in 0..<2 {
+            rig.send()
+            #expect(rig.requests.count == 1)
+        }
+        rig.answer(.unsent)
+        rig.send()
+        #expect(rig.requests.count == 1, "a probe that never left is sent again")
+    }
+
     @Test func endOfABlockForgetsRefusedJobs() throws {
         var rig = rig()
         rig.handle(.claimReplied(blocked(refused: ["bad"]), askedNs: rig.now.monotonicNs))

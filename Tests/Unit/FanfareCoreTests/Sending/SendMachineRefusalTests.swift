@@ -133,6 +133,27 @@ import Testing
         rig.expectEmpty()
     }
 
+    /// Each is judged by its own answer: no other fails with the one that FCM refuses.
+    @Test func recipientsOfARefusedMulticastAreSentOneByOne() {
+        var settings = SendMachine.Settings()
+        settings.protocols.transport = .legacy
+        settings.canRefreshCredential = false
+        var rig = MachineRig(settings)
+        let claim = Claim.of(count: 5) {
+            $0.pass = .retry
+            for position in 0..<5 {
+                $0.recipients[position].history = RecipientHistory(
+                    attempts: 1,
+                    firstAttemptMs: rig.now.projectMs - 70_000,
+                    refusals: 1
+                )
+            }
+        }
+        rig.hold(claim, .message(total: 5) { $0.format = .legacy })
+        rig.send()
+        #expect(rig.positions == [[0], [1], [2], [3], [4]])
+    }
+
     // MARK: The access token
 
     @Test func tokenOfAnAcceptedCredentialIsRenewedInTheBackground() {
