@@ -36,7 +36,7 @@ import Testing
         (.ignoreHold, 13),
         (.ignoreNews, 7), (.sendPastLease, 18), (.forgetDoubt, 2), (.repeatAtMostOnce, 32), (.loseOrphans, 1),
         (.writeTwice, 13), (.singlesLast, 5), (.forgetCrashes, 5), (.runBroadcastSuspects, 61),
-        (.registerAgain, 257), (.closeUnchecked, 168), (.refusedWithoutProof, 4),
+        (.registerAgain, 374), (.closeUnchecked, 168), (.refusedWithoutProof, 4),
         (.markBeforeWrite, 19), (.forgetWatermarks, 32), (.ignoreCanary, 14), (.ignoreRate, 11),
     ])
     func omittedRuleIsDetected(_ mutation: Mutation, seed: UInt64) {
