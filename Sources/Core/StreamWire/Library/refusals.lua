@@ -36,7 +36,7 @@ function unblock(base)
   write('HDEL', base .. 'ctl', 'block', 'block_until', 'unprobed')
 end
 
--- Blocks the project, or its block begins anew. Part of a step. `is_unprobed`: the first probe may go at once to a
+-- Blocks the project, or starts its block again. Part of a step. `is_unprobed`: the first probe may go at once to a
 -- recipient of a job that FCM has not refused.
 function refusals.block(base, reason, now, is_unprobed)
   local control = base .. 'ctl'
