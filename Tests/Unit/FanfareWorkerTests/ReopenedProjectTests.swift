@@ -49,8 +49,7 @@ import Testing
         let server = try RedisServer()
         defer { server.stop() }
         var settings = Configuration()
-        // A slow machine does not lose the lease.
-        (settings.worker.leaseMs, settings.worker.renewMs) = (10_000, 60)
+        (settings.worker.leaseMs, settings.worker.renewMs) = (200, 60)
         let head = "function probe_project(base)\n"
         let refusal = "if redis.call('INCR', base .. 'probes') < 3 then return redis.error_reply('ERR later') end\n"
         let library = String(decoding: FunctionLibrary.source, as: UTF8.self).replacing(head, with: head + refusal)

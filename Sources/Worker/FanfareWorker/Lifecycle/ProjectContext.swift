@@ -58,6 +58,7 @@ final class ProjectContext {
         self.configuration = configuration
         self.project = project
         self.leases = leases
+        connection = leases.nextConnection()
         keys = ProjectKeys(prefix: configuration.prefix, project: project.id)
         var logger = logger
         logger[metadataKey: "project"] = "\(project.id)"
@@ -97,10 +98,10 @@ final class ProjectContext {
     }
 
     /// Counts this process's connections to Redis: a command that an earlier one still delivers must not be executed.
-    private(set) var connection = 1
+    private(set) var connection: Int
     func connectionChanged() {
         isReady = false
-        connection += 1
+        connection = leases.nextConnection()
     }
     var leaseName: String { leases.name(in: project.id) }
     var leaseHolds: Bool { SystemClock.bootNs < leases.validUntil(project.id) }

@@ -22,12 +22,22 @@ final class LeaseTable: Sendable {
     private let leases = Locked<[String: Lease]>([:])
     private let served = Locked<Set<String>>([])
     private let reports = Locked<[String: WorkerReport]>([:])
+    private let connections = Locked(0)
 
     init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
     /// This process's name in a project. It changes after each death, because batches of the old name belong to others.
     func name(in project: String) -> String {
         leases.withLock { $0[project]?.name } ?? Lease(of: worker).name
+    }
+
+    /// The number of a new connection to Redis, higher than every earlier one of the process: a project that is opened again
+    /// may have the name of the runner before it, whose late calls are then refused and not its own.
+    func nextConnection() -> Int {
+        connections.withLock {
+            $0 += 1
+            return $0
+        }
     }
 
     /// The projects that the worker serves or drains: the heartbeat has a connection for each of them in a cluster.
