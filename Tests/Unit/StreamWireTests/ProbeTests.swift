@@ -284,7 +284,7 @@ import Testing
         }
     }
 
-    /// Those that came before the block are more likely to be like the refused ones.
+    /// A job that came before the block is more likely to be like the refused ones.
     @Test func probeIsOfTheJobThatCameLast() async throws {
         try await withBench { bench in
             try await bench.block()

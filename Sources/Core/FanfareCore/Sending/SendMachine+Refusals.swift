@@ -53,13 +53,12 @@ extension SendMachine {
         case .ending: end(position, slot)
         case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
         case .sending:
-            // A message that lives for no time cannot wait for its retry.
             let recipient = batches[slot].recipients[position]
             guard settings.canRefreshCredential, recipient.history.refusals == 0 else { return false }
             if renewsInBackground(request, for: rateName(position, slot)) {
                 let lifetimeMs = sendJob(slot).lifetimeMs(of: recipient, firstAttemptMs: now.wallMs)
                 guard lifetimeMs == 0, batches[slot].unsent.repeatRefused(position) else { return false }
-                // Its batch alone waits for the next token.
+                // A message that lives for no time cannot wait for its retry: its batch alone waits for the next token.
                 batches[slot].refusedToken = request.credential
                 batches[slot].waitsForTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
                 enqueue(slot)
@@ -89,8 +88,7 @@ extension SendMachine {
         return true
     }
 
-    /// A message that lives for no time cannot wait for its retry: its batch waits so long for the next token, in
-    /// nanoseconds. One is fetched within ten seconds.
+    /// A batch waits so long for the next token, in nanoseconds. One is fetched within ten seconds.
     private static var tokenPatienceNs: UInt64 { 15_000_000_000 }
 
     /// Whether a batch waits for the next access token while others are sent.

@@ -38,7 +38,7 @@ local function has_sends(base)
     base .. 'groups', base .. 'queue', base .. 'active', base .. 'orphans') > 0
 end
 
--- The worker may send one of those that it holds as the probe.
+-- The worker may send a recipient that it holds as the probe.
 local function grant_probe(plan, state)
   state.is_probe = true
   return refusals.defer_probe(plan.base, plan.now)
@@ -78,13 +78,13 @@ end
 -- Claims of a blocked project. `state`: `block_until`, `unprobed`; `held`: how many recipients that were not refused the
 -- worker holds, nil from an older worker and from one that does not know of the block yet; `others`: how many of them are
 -- of jobs that FCM has not refused, nil from an older worker. `take`: functions that claim from queues and sets. Returns
--- the ms until the next probe; 0 when no recipient is left to probe with, which ends the block. `state.is_probe`: the
--- worker may send one of those that it holds as the probe.
+-- the ms until the next probe; 0 when no recipient is left to probe with, which ends the block. `state.is_probe`: see
+-- grant_probe.
 --
 -- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the block
--- began; one that was not refused; a refused one. Of the jobs of one batch that wait it is the newest: those that came
--- before the block are more likely to be like the refused ones. Each worker keeps one batch at hand. Refused recipients that are
--- due go through a worker, which ends those whose time is over.
+-- began; one that was not refused; a refused one. Of the jobs of one batch that wait, the newest is probed: a job that came
+-- before the block is more likely to be like the refused ones. Each worker keeps one batch for the probe. Refused recipients
+-- that are due go through a worker, which ends those whose time is over.
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end
