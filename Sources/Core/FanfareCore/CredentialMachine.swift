@@ -32,6 +32,9 @@ public struct CredentialMachine: Equatable, Sendable {
     /// The least time between a granted token and the next fetch, even if the token is shorter or FCM refuses it.
     public static let leastIntervalMs: Int64 = 10_000
 
+    /// A token is fresh for so long, in milliseconds.
+    public static let freshMs: Int64 = 60_000
+
     /// The longest wait that an endpoint may ask for. It is the early margin: the old token lives that long.
     public static let longestRetryAfterMs = earlyMs
 
@@ -40,6 +43,8 @@ public struct CredentialMachine: Equatable, Sendable {
     private var failures = 0
     /// The earliest time of the next fetch.
     private var notBeforeMs = Int64.min
+    /// The current token is fresh until then.
+    private var freshUntilMs = Int64.min
 
     public init() {}
 
@@ -75,6 +80,7 @@ public struct CredentialMachine: Equatable, Sendable {
         notBeforeMs = nowMs + Self.leastIntervalMs
         let lifetime = lifetimeMs <= 0 ? Self.leastIntervalMs : min(lifetimeMs, 86_400_000)
         let early = lifetime >= 2 * Self.earlyMs ? Self.earlyMs : lifetime / 10
+        freshUntilMs = lifetime >= 2 * Self.earlyMs ? nowMs + Self.freshMs : .min
         state = .valid(endsMs: nowMs + lifetime, renewMs: max(nowMs + lifetime - early, notBeforeMs))
     }
 
@@ -102,6 +108,10 @@ public struct CredentialMachine: Equatable, Sendable {
         case .none, .valid, .retrying, .failed: break
         }
     }
+
+    /// Whether the current token was granted less than ``freshMs`` ago, and for ten minutes or more. FCM has no reason of
+    /// the token's own to refuse it, and no newer one would be better.
+    public func isFresh(nowMs: Int64) -> Bool { nowMs < freshUntilMs }
 
     /// There is no token, and it is not known when there will be one: other workers should send instead.
     public func isStuck(nowMs: Int64) -> Bool { failures > 0 && readiness(nowMs: nowMs) == .wait }

@@ -49,8 +49,9 @@ import Testing
             ),
             Row(
                 conclusion: "an access token is refused: sends wait for the next one",
-                evidence: "401 for two different recipients in a row, or for the first one of a new credential; 401s "
-                    + "of one recipient renew the token while sends continue",
+                evidence: "401 for two different recipients in a row with a token older than "
+                    + "\(seconds(CredentialMachine.freshMs)) s, or for the first one of a new credential; other 401s "
+                    + "renew the token while sends continue",
                 rules: ["func renewsInBackground(", "func refused(_ refused: Generation)"]
             ),
         ]

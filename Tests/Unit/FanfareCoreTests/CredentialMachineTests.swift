@@ -172,4 +172,14 @@ import Testing
         machine.fetchRefused(reason: "invalid_grant", nowMs: Self.hour - 299_000)
         #expect(machine.readiness(nowMs: Self.hour - 200_000) == .ready(1))
     }
+
+    @Test(arguments: [(3_600_000, true), (600_000, true), (599_999, false), (0, false)] as [(Int64, Bool)])
+    func tokenIsFreshForAMinuteUnlessItIsShort(lifetimeMs: Int64, isFresh: Bool) {
+        var machine = CredentialMachine()
+        #expect(!machine.isFresh(nowMs: 0))
+        _ = machine.beginFetchIfDue(nowMs: 0)
+        machine.fetched(lifetimeMs: lifetimeMs, nowMs: 1_000)
+        #expect(machine.isFresh(nowMs: 60_999) == isFresh)
+        #expect(!machine.isFresh(nowMs: 61_000))
+    }
 }

@@ -47,6 +47,8 @@ public struct SendGate: Equatable, Sendable {
         public var credential = Credential.ready
         /// Which access token or key sends carry now.
         public var credentialGeneration = 0
+        /// See ``CredentialMachine/isFresh(nowMs:)``.
+        public var isTokenFresh = false
         /// The credential's fingerprint, which is no secret; 0 for none.
         public var credentialFingerprint: UInt64 = 0
         public var isCredentialStuck = false

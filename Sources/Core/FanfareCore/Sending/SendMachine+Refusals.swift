@@ -3,6 +3,7 @@ internal import StreamWire
 
 /// The first refusal of an access token since the last accepted send.
 struct DoubtedToken: Equatable, Sendable {
+    let credential: Int
     /// The hash of its recipient's name: another one is needed to conclude something about the token.
     let recipient: UInt64
 }
@@ -43,8 +44,8 @@ extension SendMachine {
         batches[slot].pending.refusedCredential = request.fingerprint
     }
 
-    /// After a 401 a newer access token is fetched first: in the background while FCM has accepted the current one, else
-    /// at once.
+    /// After a 401 a newer access token is fetched first: in the background while FCM accepts the credential, else at
+    /// once.
     ///
     /// - Returns: whether the recipient is sent again with it, or needs nothing more.
     mutating func isRepeatedWithNewToken(_ position: Int, _ request: InFlightRequest) -> Bool {
@@ -55,6 +56,7 @@ extension SendMachine {
         case .sending:
             let recipient = batches[slot].recipients[position]
             guard settings.canRefreshCredential, recipient.history.refusals == 0 else { return false }
+            if request.credential != gate.resources.credentialGeneration { return repeatRefused(position, request) }
             if renewsInBackground(request, for: rateName(position, slot)) {
                 let lifetimeMs = sendJob(slot).lifetimeMs(of: recipient, firstAttemptMs: now.wallMs)
                 guard lifetimeMs == 0, batches[slot].unsent.repeatRefused(position) else { return false }
@@ -64,9 +66,7 @@ extension SendMachine {
                 enqueue(slot)
                 return true
             }
-            guard batches[slot].unsent.repeatRefused(position) else { return false }
-            if request.isProbe { gate.mayProbe = true }
-            enqueue(slot)
+            guard repeatRefused(position, request) else { return false }
         }
         if tokenLogs.admits(now: now.monotonicNs) {
             log(.warning, "FCM refused the access token: sends wait for the next one.", [("job", sendJob(slot).id)])
@@ -75,15 +75,28 @@ extension SendMachine {
         return true
     }
 
-    /// Renews the access token of an accepted credential while sends continue, when it is refused for the first time since
-    /// the last accepted send: one recipient's 401 holds back no other, however many messages are for it.
+    /// Puts a recipient back to be sent with the next access token, or with the one that is newer already.
+    ///
+    /// - Returns: false if that has happened to it before.
+    private mutating func repeatRefused(_ position: Int, _ request: InFlightRequest) -> Bool {
+        guard batches[request.slot].unsent.repeatRefused(position) else { return false }
+        if request.isProbe { gate.mayProbe = true }
+        enqueue(request.slot)
+        return true
+    }
+
+    /// Renews the access token of an accepted credential while sends continue: when one recipient has refused it since the
+    /// last accepted send, however many messages are for it, or when it is fresh. A fresh token of a credential that FCM
+    /// accepts is in order, so its 401s are the recipients' or the project's.
     ///
     /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
     mutating func renewsInBackground(_ request: InFlightRequest, for name: String) -> Bool {
         guard request.fingerprint != 0, request.fingerprint == acceptedCredential else { return false }
         let recipient = ByteHash.of(name)
-        if let doubtedToken { return doubtedToken.recipient == recipient }
-        doubtedToken = DoubtedToken(recipient: recipient)
+        if let doubtedToken, doubtedToken.credential == request.credential {
+            return gate.resources.isTokenFresh || doubtedToken.recipient == recipient
+        }
+        doubtedToken = DoubtedToken(credential: request.credential, recipient: recipient)
         actions.append(.renewCredential(request.credential))
         return true
     }

@@ -8,6 +8,8 @@ protocol CredentialSource: AnyObject {
     var projectID: String? { get }
     /// Counts the secrets; a refusal of an older one than that of ``headers`` is ignored.
     var generation: Int { get }
+    /// Whether the secret has just been granted: a refusal of it is hardly its own fault.
+    var isFresh: Bool { get }
     /// See ``CredentialFingerprint``; 0 for no credential.
     var fingerprint: UInt64 { get }
     /// The request headers with the current secret, built once for each.
@@ -58,6 +60,7 @@ struct RequestHeaders {
 final class ServerKeyCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0
+    let isFresh = false
     let fingerprint: UInt64
     let headers: RequestHeaders
     let isStuck = false
@@ -88,6 +91,7 @@ final class ServerKeyCredential: CredentialSource {
 final class LostCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0
+    let isFresh = false
     let fingerprint: UInt64 = 0
     let headers = RequestHeaders(authorization: "", isOAuth: false, senderID: "")
     let isStuck = false

@@ -64,6 +64,7 @@ final class TokenRefresher: CredentialSource {
         }
     }
 
+    var isFresh: Bool { machine.isFresh(nowMs: SystemClock.bootMs) }
     var isStuck: Bool { machine.isStuck(nowMs: SystemClock.bootMs) }
 
     func refused(_ generation: Int) { machine.refused(generation) }

@@ -57,6 +57,7 @@ final class SendDriver {
         resources.leaseHolds = project.leaseHolds
         resources.credential = credentials.readiness()
         resources.credentialGeneration = credentials.generation
+        resources.isTokenFresh = credentials.isFresh
         resources.credentialFingerprint = credentials.fingerprint
         resources.isCredentialStuck = credentials.isStuck
         resources.isQuarantineOpen = quarantine.gate.admits(project.project.id)

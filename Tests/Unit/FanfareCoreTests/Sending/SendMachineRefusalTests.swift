@@ -174,6 +174,47 @@ import Testing
         rig.expectEmpty()
     }
 
+    /// A fresh token of an accepted credential is in order, so many recipients' 401s hold back no other either.
+    @Test func freshTokenIsRenewedInTheBackgroundHoweverManyRecipientsAreRefused() {
+        var rig = sending(.of(count: 6), .message(total: 6), .init())
+        rig.machine.gate.resources.isTokenFresh = true
+        rig.answer(.sent())
+        for _ in 0..<4 { rig.answer(.refusedToken) }
+        #expect(rig.takeNamed().filter { $0.contains("Credential") } == ["renewCredential 0"])
+        rig.machine.gate.resources.isTokenFresh = false
+        rig.answer(.refusedToken)
+        #expect(rig.takeNamed().contains("refuseCredential 0"), "an older one is refused")
+        rig.machine.gate.resources.credentialGeneration = 1
+        rig.send()
+        rig.answer(.sent())
+        #expect(rig.writeAll().written == "0s 1r 2r 3r 4r 5s")
+        rig.expectEmpty()
+    }
+
+    @Test func freshTokenOfANewCredentialIsRefused() {
+        var rig = sending(.of(), .message(), .init())
+        rig.machine.gate.resources.isTokenFresh = true
+        rig.answer(.refusedToken)
+        #expect(rig.takeNamed().contains("refuseCredential 0"))
+    }
+
+    /// A 401 that was in flight when a newer token came says nothing about that one.
+    @Test func recipientRefusedWithAnOlderTokenIsSentAgainWithTheNewer() {
+        var rig = sending(.of(count: 3), .message(total: 3), .init())
+        rig.answer(.sent())
+        rig.machine.gate.resources.credentialGeneration = 1
+        _ = rig.takeNamed()
+        rig.answer(.refusedToken)
+        rig.answer(.refusedToken)
+        #expect(rig.takeNamed().allSatisfy { !$0.contains("Credential") })
+        rig.send()
+        #expect(rig.requests.count == 2)
+        rig.answer(.sent())
+        rig.answer(.sent())
+        #expect(rig.writeAll().written == "0s 1s 2s")
+        rig.expectEmpty()
+    }
+
     /// One recipient proves nothing about the token, however many messages are for it.
     @Test func oneRecipientsRefusedTokenHoldsBackNoOther() {
         var rig = sending(.of(count: 2), .message(total: 2), .init())
