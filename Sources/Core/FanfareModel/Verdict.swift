@@ -136,6 +136,8 @@ public struct Retry: Equatable, Sendable {
     /// All members of a device group if FCM named them and reached none: they are sent to one by one. Empty for
     /// every other retry.
     public var members: [String] = []
+    /// Whether a recipient that expires within the wait has its result only then: something may end the wait before.
+    public var waitsForExpiry = false
 
     public init(
         failure: Failure,

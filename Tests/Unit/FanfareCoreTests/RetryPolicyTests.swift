@@ -105,6 +105,18 @@ import Testing
         #expect(decide(retry, lifetimeMs: -5) == .expired)
     }
 
+    /// The wait ends with the recipient, not before: a block may end in it.
+    @Test func waitForTheProjectEndsWithTheRecipient() {
+        var retry = Retry(failure: Self.unavailable, floorMs: 60_000)
+        retry.waitsForExpiry = true
+        let expiry = Self.start + 45_000
+        #expect(decide(retry, expiresAtMs: expiry) == .wait(untilMs: expiry))
+        #expect(decide(retry, lifetimeMs: 45_000) == .wait(untilMs: expiry))
+        #expect(decide(retry, after: 45_000, lifetimeMs: 45_000) == .expired)
+        #expect(decide(retry, lifetimeMs: 0) == .expired)
+        #expect(decide(retry, after: Self.hour) == .giveUp(Self.unavailable))
+    }
+
     @Test func aLifetimeOfZeroAllowsOneAttemptThatFCMMayHaveSeen() {
         #expect(decide(Retry(failure: Self.unavailable), lifetimeMs: 0) == .expired)
         let unsent = Retry(failure: Self.transport, cause: .unsent, floorMs: 1_000, countsAttempt: false)

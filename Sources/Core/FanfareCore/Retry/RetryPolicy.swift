@@ -15,7 +15,8 @@ public import FanfareModel
 ///
 /// **The end of trying** is the earliest of: 60 minutes after the first attempt; the job's `expires_at`; the message's
 /// own lifetime, counted from the first attempt. A wait that would reach it ends the trying now (so does a Retry-After
-/// past it); only the jitter is shortened to stay before it. The result is:
+/// past it); only the jitter is shortened to stay before it. One that ``Retry/waitsForExpiry`` waits for an expiry instead,
+/// and has its result then. The result is:
 /// - the last attempt was unanswered: ``RetryDecision/unknown(_:)``, whatever ended the trying;
 /// - `expires_at` or the lifetime came first: ``RetryDecision/expired``;
 /// - the 60 minutes came first: ``RetryDecision/giveUp(_:)`` with the failure of the last attempt, which is
@@ -77,7 +78,8 @@ public struct RetryPolicy: Equatable, Sendable {
         let due = nowMs.adding(wait)
         guard due < end.atMs else {
             if retry.cause == .unanswered { return .unknown(retry.failure) }
-            return end.isExpiry ? .expired : .giveUp(retry.failure)
+            guard end.isExpiry else { return .giveUp(retry.failure) }
+            return retry.waitsForExpiry && nowMs < end.atMs ? .wait(untilMs: end.atMs) : .expired
         }
         let room = min(backoff, end.atMs.subtracting(due) - 1)
         return .wait(untilMs: due.adding(part(random, of: room)))

@@ -8,6 +8,7 @@ internal import StreamWire
 /// |---|---|
 /// | for the first time, or with no accepted send of the project since its last refusal | a retry after a minute |
 /// | again, after an accepted send | a retry after a minute, once; then `failed` |
+/// | less than a minute before its message or its lifetime expires | a retry at that end, where it becomes `expired` |
 ///
 /// Redis counts the evidence against the project in the step that writes the retry; see `weigh_refusals` in
 /// `refusals.lua`, whose constants these are.
@@ -60,14 +61,16 @@ extension OutcomeRules {
         return decision
     }
 
-    /// A wait that does not grow: the project may be at fault, which a longer wait does not mend.
+    /// A wait that does not grow: the project may be at fault, which a longer wait does not mend. A recipient that expires
+    /// within the wait waits until it does: `project resume` sends one that still lives.
     private func waitForProject(
         _ failure: Failure,
         _ recipient: ClaimedRecipient,
         _ situation: Situation,
         random: Double
     ) -> Decision {
-        let retry = Retry(failure: failure, floorMs: max(RefusalRules.intervalMs, failure.leastWaitMs))
+        var retry = Retry(failure: failure, floorMs: max(RefusalRules.intervalMs, failure.leastWaitMs))
+        retry.waitsForExpiry = true
         return wait(retry, recipient, situation, attempts: 1, random: random)
     }
 }

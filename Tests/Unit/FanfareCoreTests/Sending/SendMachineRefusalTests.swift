@@ -102,11 +102,14 @@ import Testing
     }
 
     @Test func refusedRecipientEndsWithItsLifetime() {
-        for (ttl, fate) in [("30s", "x"), ("0s", "x"), ("600s", "r")] {
+        for (ttl, fate, waitsMs) in [("30s", "r", 30_000), ("0s", "x", nil), ("600s", "r", 60_000)] as [(_, _, Int64?)] {
             var rig = sending(.of(), .message(ttl: ttl))
             rig.answer(.forbidden)
             let call = rig.confirm().call
             #expect(call.fates == [0: fate] && call.refused.count == 1, "a lapsed recipient is evidence, too")
+            guard let waitsMs, let retry = call.retries.first else { continue }
+            let (least, most) = (rig.now.projectMs + waitsMs, rig.now.projectMs + waitsMs * 5 / 4)
+            #expect(retry.dueMs >= least && retry.dueMs <= (waitsMs == 30_000 ? least : most))
         }
     }
 
