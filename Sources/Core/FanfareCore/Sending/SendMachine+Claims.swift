@@ -58,7 +58,7 @@ extension SendMachine {
     private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64) {
         gate.updateDoubt(reply.isProjectDoubted, askedNs: askedNs)
         if reply.probeMs > 0 {
-            if gate.blockReason == nil { logBlock(reply.blockReason) }
+            logBlock(reply.blockReason)
             if gate.blockReason != reply.blockReason { gate.block(reply.blockReason, now: gate.blockedAt) }
             if reply.isProbe { gate.mayProbe = true }
             if reply.isProbe || reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
@@ -66,7 +66,7 @@ extension SendMachine {
             gate.unblock()
             refusedJobs = []
             actions.append(.retryCredential)
-            log(.notice, "The project sends again.")
+            logUnblock()
         }
     }
 

@@ -98,7 +98,7 @@ extension SendMachine {
 
     private mutating func park(_ failure: Failure, _ position: Int, _ slot: Int) {
         let reason = BlockReason.text(failure)
-        if gate.blockReason == nil { logBlock(reason) }
+        logBlock(reason)
         gate.block(reason, now: now.monotonicNs)
         touch(slot)
         batches[slot].pending.blockReason = reason

@@ -181,8 +181,17 @@ extension SendMachine {
         }
     }
 
+    /// Logs that the project is blocked, once a block, and once a minute where blocks come and go.
     mutating func logBlock(_ reason: String) {
+        guard !isBlockLogged, blockLogs.admits(now: now.monotonicNs) else { return }
+        isBlockLogged = true
         log(.error, "The project cannot send and is paused; one send a minute probes it.", [("reason", reason)])
+    }
+
+    mutating func logUnblock() {
+        guard isBlockLogged else { return }
+        isBlockLogged = false
+        log(.notice, "The project sends again.")
     }
 
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until its

@@ -119,6 +119,9 @@ public struct SendMachine {
     /// Jobs with a recipient that FCM refused since the project is blocked; empty while it is not.
     var refusedJobs: Set<String> = []
     var refusalLogs = LogThrottle(seconds: 60)
+    var blockLogs = LogThrottle(seconds: 60)
+    /// Whether the log's last word on the project is that it is blocked.
+    var isBlockLogged = false
     var tokenLogs = LogThrottle(seconds: 60)
     var credentialAlerts = LogThrottle(seconds: 60)
     /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.

@@ -315,6 +315,31 @@ import Testing
         #expect(rig.requests.count == 2, "an accepted send ends the block at once")
     }
 
+    /// Among many refused recipients blocks come and go. The log says so once a minute, and ends with the last word.
+    @Test func blocksThatComeAndGoAreLoggedOnceAMinute() {
+        var rig = MachineRig()
+        func lines() -> [String] {
+            rig.logs.compactMap { $0.contains("cannot send") ? "blocked" : $0.contains("sends again") ? "sends" : nil }
+        }
+        func reply(_ reply: ClaimReply) {
+            rig.advance(milliseconds: 10_000)
+            rig.handle(.claimReplied(reply, askedNs: rig.now.monotonicNs))
+        }
+        for _ in 0..<3 {
+            reply(blocked())
+            reply(.empty())
+        }
+        #expect(lines() == ["blocked", "sends"])
+        reply(blocked())
+        #expect(lines() == ["blocked", "sends", "blocked"], "after a minute, while it is blocked")
+        reply(blocked())
+        reply(.empty())
+        reply(blocked())
+        #expect(lines() == ["blocked", "sends", "blocked", "sends"])
+        for _ in 0..<4 { reply(blocked()) }
+        #expect(lines().last == "blocked")
+    }
+
     @Test func probeThatFCMJudgesForItselfIsUnused() {
         var rig = MachineRig()
         rig.hold(.of(count: 2), .message(total: 2))
