@@ -54,6 +54,27 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
+    /// A token that ends before its time harms no recipient: each waits for the next one, and is not refused.
+    @Test func revokedTokenIsReplacedBeforeARecipientIsRefused() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration())
+            try await rig.push(["id": "warm", "message": data, "token": "warm"])
+            try await Wait.until("an accepted send") { try await rig.job("warm")["state"] == "done" }
+            let fault = try await rig.addFault(
+                #"{"match":{"path":"/v1/"},"action":{"status":401,"body":"{\"error\":{\"code\":401,\"status\":\"UNAUTHENTICATED\",\"message\":\"no\"}}"}}"#
+            )
+            let tokens = Rig.tokens((0..<50).map { "token-\($0)" })
+            try await rig.push(["id": "revoked", "message": data, "tokens": tokens, "results": "all"])
+            try await Wait.until("a 401 for each") { try await rig.faultHits()[fault] ?? 0 >= 50 }
+            _ = try await rig.control("DELETE", "/faults?id=\(fault)")
+            let job = try await rig.finished("revoked", seconds: 90)
+            #expect(job["sent"] == "50" && job["reason"] == nil)
+            let attempts = try await rig.results("revoked").map(\.attempts)
+            #expect(attempts == Array(repeating: 1, count: 50), "no 401 is an attempt: \(attempts)")
+        }
+    }
+
     @Test func refusedCredentialPausesTheProjectUntilFCMAcceptsASend() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

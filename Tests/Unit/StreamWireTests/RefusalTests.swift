@@ -14,7 +14,7 @@ import Testing
             for index in 1...4 { try await bench.refuse(job: "j\(index)", UInt64(index)) }
             try await bench.refuse(job: "again", 2)
             let doubted = try await bench.claim(bench.call("w2", held: nil))
-            #expect(doubted.probeMs == 0 && doubted.isProjectDoubted, "equal recipients are one")
+            #expect(doubted.probeMs == 0 && doubted.doubted == [1, 2, 3, 4], "equal recipients are one")
             let waiting = try await bench.job("j1")
             #expect(waiting["reason"] == "refused: \(LibraryBench.denied)" && waiting["state"] != "paused")
             #expect(waiting["retrying"] == "1")
@@ -33,7 +33,7 @@ import Testing
             try await bench.accept()
             for index in 1...4 { try await bench.refuse(job: "j\(index)", UInt64(index)) }
             try await bench.accept(job: "again", inDoubt: true)
-            #expect(try await bench.claim(bench.call("w2", held: nil)).isProjectDoubted == false)
+            #expect(try await bench.claim(bench.call("w2", held: nil)).doubted.isEmpty)
             for index in 5...8 { try await bench.refuse(job: "j\(index)", UInt64(index)) }
             #expect(try await bench.claim(bench.call("w2", held: nil)).probeMs == 0)
         }

@@ -11,15 +11,13 @@ public struct HeldBatch {
     let isQuarantined: Bool
     /// Whether one of its recipients may be sent to while the project is blocked.
     let isProbe: Bool
-    /// Whether FCM had accepted a send after its last refusal when the batch was claimed: a recipient that was refused
-    /// before, and is refused again, is refused on its own account.
-    var isProjectAccepted = true
     /// Whether it may have a recipient that FCM refused.
     var hasRefused: Bool
-    /// The access token that was refused for a recipient that cannot wait for its retry: the batch waits for the next one,
-    /// until a time in nanoseconds. Nil when it waits for none.
-    var refusedToken: Int?
-    var waitsForTokenUntilNs: UInt64 = 0
+    /// The access token that was refused for recipients that wait for the next one, until a time in nanoseconds.
+    var refusedToken = 0
+    var awaitsTokenUntilNs: UInt64 = 0
+    /// Whether one of them is the probe of a blocked project.
+    var awaitsTokenForProbe = false
     /// The job's slot in the machine.
     let job: Int
     public internal(set) var state = BatchState.preparing(ending: nil)

@@ -77,8 +77,8 @@ public struct SendGate: Equatable, Sendable {
     public private(set) var blockedAt: UInt64 = 0
     /// Whether this worker may send one recipient as the probe of a blocked project.
     public var mayProbe = false
-    /// Whether FCM has refused recipients since the last accepted send, which may be the project's fault.
-    public private(set) var isDoubted = false
+    /// Hashes of the recipients that FCM has refused since the last accepted send, which may be the project's fault.
+    public private(set) var doubted: Set<UInt64> = []
     /// When a refusal was last heard or written. An answer to an earlier question says nothing of it.
     private var doubtedAt: UInt64 = 0
     /// Results and retries that Redis has not confirmed.
@@ -123,13 +123,19 @@ public struct SendGate: Equatable, Sendable {
     public mutating func unblock() { (blockReason, mayProbe) = (nil, false) }
 
     /// FCM refused a recipient, or the flush is sent that says so.
-    public mutating func doubt(now: UInt64) { (isDoubted, doubtedAt) = (true, now) }
+    public mutating func doubt(_ recipient: UInt64, now: UInt64) {
+        doubted.insert(recipient)
+        doubtedAt = now
+    }
 
-    /// Redis knows whether there is a doubt.
+    /// FCM refused a recipient earlier, and the flush is sent that says so.
+    public mutating func doubtWritten(now: UInt64) { doubtedAt = now }
+
+    /// Redis knows which recipients there are.
     ///
     /// - Parameter askedNs: when it was asked.
-    public mutating func updateDoubt(_ isDoubted: Bool, askedNs: UInt64) {
-        if isDoubted || askedNs > doubtedAt { self.isDoubted = isDoubted }
+    public mutating func updateDoubt(_ doubted: Set<UInt64>, askedNs: UInt64) {
+        if askedNs > doubtedAt { self.doubted = doubted } else { self.doubted.formUnion(doubted) }
     }
 
     /// The first reason why nothing of this scope may begin; nil when it may.

@@ -21,7 +21,6 @@ extension SendMachine {
 
     private mutating func beginBatch(_ claim: Claim, _ job: Int) {
         let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
-        batches[slot].isProjectAccepted = gate.blockReason == nil && !gate.isDoubted
         if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
         if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
         prepare(slot)
@@ -231,7 +230,8 @@ extension SendMachine {
     /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Those that wait for a
     /// guard do neither: another job may have to go on before.
     func sendableCount(_ slot: Int) -> Int {
-        isGranted(slot) ? batches[slot].unsent.leftBelowWatermark : unsentCount(slot)
+        guard !isGranted(slot) else { return batches[slot].unsent.leftBelowWatermark }
+        return batches[slot].unsent.leftWithToken + roundCount(slot)
     }
 
     /// Whether a guard may allow a part of the batch, and the rest later.

@@ -56,7 +56,7 @@ extension SendMachine {
     }
 
     private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64) {
-        gate.updateDoubt(reply.isProjectDoubted, askedNs: askedNs)
+        gate.updateDoubt(reply.doubted, askedNs: askedNs)
         if reply.probeMs > 0 {
             logBlock(reply.blockReason)
             if gate.blockReason != reply.blockReason { gate.block(reply.blockReason, now: gate.blockedAt) }

@@ -89,10 +89,19 @@ extension SendMachine {
     }
 
     /// Writes what a verdict makes of a position and of those with the same recipient.
-    mutating func settle(_ verdict: Verdict, _ position: Int, _ slot: Int, startedMs: Int64) {
+    ///
+    /// - Parameter isAccepted: see ``OutcomeRules/Situation/isProjectAccepted``.
+    mutating func settle(
+        _ verdict: Verdict,
+        _ position: Int,
+        _ slot: Int,
+        startedMs: Int64,
+        isAccepted: Bool = true
+    ) {
         // One draw for equal recipients: they wait together, or each would be sent on its own.
         let draw = random.unit()
-        let situation = situation(slot)
+        var situation = situation(slot)
+        situation.isProjectAccepted = isAccepted
         for shared in batches[slot].unsent.sharing(position) {
             let recipient = batches[slot].recipients[shared]
             let decision = rules.settle(verdict, recipient, startedMs: startedMs, situation, random: draw)

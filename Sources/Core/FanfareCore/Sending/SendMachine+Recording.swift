@@ -202,7 +202,7 @@ extension SendMachine {
     private mutating func submit(_ call: RecordCall, _ slot: Int) {
         var call = call
         if !call.blockReason.isEmpty { gate.blockWritten(now: now.monotonicNs) }
-        if !call.refused.isEmpty { gate.doubt(now: now.monotonicNs) }
+        if !call.refused.isEmpty { gate.doubtWritten(now: now.monotonicNs) }
         // The batch closes only after every earlier flush: a call that overtook one would leave it without a batch.
         call.finish = batches[slot].open == 0 && batches[slot].openFlushes == 0
         if call.finish, batches[slot].isProbe, !batches[slot].wasSent { call.probeUnused = true }

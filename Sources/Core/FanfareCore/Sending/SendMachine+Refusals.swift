@@ -12,12 +12,22 @@ struct DoubtedToken: Equatable, Sendable {
 extension SendMachine {
     // MARK: Refused
 
+    /// Whether FCM has accepted a send of the project since it last refused a recipient.
+    ///
+    /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
+    func isProjectAccepted(since name: String) -> Bool {
+        gate.blockReason == nil && !gate.doubted.contains(ByteHash.of(name))
+    }
+
     /// Follows a refusal. The recipient waits; Redis decides whether it is evidence enough against the project.
     mutating func refuse(_ failure: Failure, _ position: Int, _ request: InFlightRequest) {
         let slot = request.slot
+        let name = rateName(position, slot)
+        // Before the refusal counts.
+        let isAccepted = isProjectAccepted(since: name)
         // The answer is one, however many recipients share the request.
-        if position == request.positions[0] { report(failure, of: rateName(position, slot), position, request) }
-        settle(.blockProject(failure), position, slot, startedMs: request.started.projectMs)
+        if position == request.positions[0] { report(failure, of: name, position, request) }
+        settle(.blockProject(failure), position, slot, startedMs: request.started.projectMs, isAccepted: isAccepted)
     }
 
     /// Writes a refusal, and counts it as evidence unless the recipient is refused on its own account.
@@ -29,7 +39,7 @@ extension SendMachine {
         let reason = BlockReason.text(failure)
         touch(slot)
         batches[slot].pending.refusal = reason
-        let isOwn = batches[slot].recipients[position].history.refusals > 0 && batches[slot].isProjectAccepted
+        let isOwn = batches[slot].recipients[position].history.refusals > 0 && isProjectAccepted(since: name)
         if gate.blockReason == nil, refusalLogs.admits(now: now.monotonicNs) {
             let job = sendJob(slot).id
             log(
@@ -39,50 +49,52 @@ extension SendMachine {
             )
         }
         guard !isOwn else { return }
-        gate.doubt(now: now.monotonicNs)
+        gate.doubt(ByteHash.of(name), now: now.monotonicNs)
         batches[slot].pending.refused.append(ByteHash.of(name))
         batches[slot].pending.refusedCredential = request.fingerprint
     }
 
-    /// After a 401 a newer access token is fetched first: in the background while FCM accepts the credential, else at
-    /// once.
+    /// After a 401 a newer access token is fetched first, and the recipient waits for it while others are sent. Sends wait,
+    /// too, when the evidence is that FCM refuses the token itself.
     ///
-    /// - Returns: whether the recipient is sent again with it, or needs nothing more.
+    /// - Returns: whether the recipient is sent again with a newer token, or needs nothing more.
     mutating func isRepeatedWithNewToken(_ position: Int, _ request: InFlightRequest) -> Bool {
         let slot = request.slot
-        switch batches[slot].state {
+        let state = batches[slot].state
+        let isCurrent = request.credential == gate.resources.credentialGeneration
+        if state == .sending {
+            guard settings.canRefreshCredential else { return false }
+            // A recipient that was refused before was refused a minute ago or more, so with an older token than a fresh one.
+            let hadOlder = batches[slot].recipients[position].history.refusals > 0 && gate.resources.isTokenFresh
+            if isCurrent, hadOlder, isAccepted(request) { return false }
+            guard awaitToken(position, request) else { return false }
+        }
+        if isCurrent, settings.canRefreshCredential, !renewsInBackground(request, for: rateName(position, slot)) {
+            actions.append(.refuseCredential(request.credential))
+        }
+        switch state {
         case .ending: end(position, slot)
+        case .sending: break
         case .preparing, .stopping, .lost, .closed, .released: giveBack(position, slot)
-        case .sending:
-            let recipient = batches[slot].recipients[position]
-            guard settings.canRefreshCredential, recipient.history.refusals == 0 else { return false }
-            if request.credential != gate.resources.credentialGeneration { return repeatRefused(position, request) }
-            if renewsInBackground(request, for: rateName(position, slot)) {
-                let lifetimeMs = sendJob(slot).lifetimeMs(of: recipient, firstAttemptMs: now.wallMs)
-                guard lifetimeMs == 0, batches[slot].unsent.repeatRefused(position) else { return false }
-                // A message that lives for no time cannot wait for its retry: its batch alone waits for the next token.
-                batches[slot].refusedToken = request.credential
-                batches[slot].waitsForTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
-                enqueue(slot)
-                return true
-            }
-            guard repeatRefused(position, request) else { return false }
         }
-        if tokenLogs.admits(now: now.monotonicNs) {
-            log(.warning, "FCM refused the access token: sends wait for the next one.", [("job", sendJob(slot).id)])
-        }
-        actions.append(.refuseCredential(request.credential))
         return true
     }
 
-    /// Puts a recipient back to be sent with the next access token, or with the one that is newer already.
-    ///
-    /// - Returns: false if that has happened to it before.
-    private mutating func repeatRefused(_ position: Int, _ request: InFlightRequest) -> Bool {
-        guard batches[request.slot].unsent.repeatRefused(position) else { return false }
-        if request.isProbe { gate.mayProbe = true }
-        enqueue(request.slot)
+    /// Puts a recipient back until a newer access token has come; false if that has happened to it before.
+    private mutating func awaitToken(_ position: Int, _ request: InFlightRequest) -> Bool {
+        let slot = request.slot
+        guard batches[slot].unsent.awaitToken(position) else { return false }
+        if request.isProbe { batches[slot].awaitsTokenForProbe = true }
+        batches[slot].refusedToken = request.credential
+        batches[slot].awaitsTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
+        awaitsToken = true
+        enqueue(slot)
         return true
+    }
+
+    /// Whether FCM has accepted a send with the request's credential.
+    private func isAccepted(_ request: InFlightRequest) -> Bool {
+        request.fingerprint != 0 && request.fingerprint == acceptedCredential
     }
 
     /// Renews the access token of an accepted credential while sends continue: when one recipient has refused it since the
@@ -91,29 +103,42 @@ extension SendMachine {
     ///
     /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
     mutating func renewsInBackground(_ request: InFlightRequest, for name: String) -> Bool {
-        guard request.fingerprint != 0, request.fingerprint == acceptedCredential else { return false }
+        guard isAccepted(request) else { return logRefusedToken(request) }
         let recipient = ByteHash.of(name)
-        if let doubtedToken, doubtedToken.credential == request.credential {
-            return gate.resources.isTokenFresh || doubtedToken.recipient == recipient
+        guard let doubtedToken, doubtedToken.credential == request.credential else {
+            doubtedToken = DoubtedToken(credential: request.credential, recipient: recipient)
+            actions.append(.renewCredential(request.credential))
+            return true
         }
-        doubtedToken = DoubtedToken(credential: request.credential, recipient: recipient)
-        actions.append(.renewCredential(request.credential))
-        return true
+        return gate.resources.isTokenFresh || doubtedToken.recipient == recipient ? true : logRefusedToken(request)
     }
 
-    /// A batch waits so long for the next token, in nanoseconds. One is fetched within ten seconds.
+    private mutating func logRefusedToken(_ request: InFlightRequest) -> Bool {
+        if tokenLogs.admits(now: now.monotonicNs) {
+            let job = sendJob(request.slot).id
+            log(.warning, "FCM refused the access token: sends wait for the next one.", [("job", job)])
+        }
+        return false
+    }
+
+    /// Recipients wait so long for the next token, in nanoseconds. One is fetched within ten seconds.
     private static var tokenPatienceNs: UInt64 { 15_000_000_000 }
 
-    /// Whether a batch waits for the next access token while others are sent.
-    mutating func waitsForToken(_ slot: Int) -> Bool {
-        guard let refused = batches[slot].refusedToken else { return false }
-        guard gate.resources.credentialGeneration == refused, now.monotonicNs < batches[slot].waitsForTokenUntilNs
-        else {
-            batches[slot].refusedToken = nil
-            return false
+    /// Lets recipients be sent for which a newer access token has come, or does not come.
+    mutating func releaseWhereTokenCame() {
+        awaitsToken = false
+        for slot in slots(where: { $0.unsent.awaitsToken }) {
+            let isCurrent = gate.resources.credentialGeneration == batches[slot].refusedToken
+            if isCurrent, now.monotonicNs < batches[slot].awaitsTokenUntilNs {
+                awaitsToken = true
+                continue
+            }
+            batches[slot].unsent.tokenCame()
+            if batches[slot].awaitsTokenForProbe, gate.blockReason != nil { gate.mayProbe = true }
+            batches[slot].awaitsTokenForProbe = false
+            recount(slot)
         }
-        armWake(now.monotonicNs.adding(100_000_000))
-        return true
+        if awaitsToken { armWake(now.monotonicNs.adding(100_000_000)) }
     }
 
     // MARK: Accepted
@@ -123,7 +148,7 @@ extension SendMachine {
         let slot = request.slot
         guard !batches[slot].source.isManagement, !batches[slot].state.isLost else { return }
         doubtedToken = nil
-        let isInDoubt = gate.blockReason != nil || gate.isDoubted
+        let isInDoubt = gate.blockReason != nil || !gate.doubted.isEmpty
         guard isInDoubt || request.fingerprint != acceptedCredential else { return }
         acceptedCredential = request.fingerprint
         touch(slot)

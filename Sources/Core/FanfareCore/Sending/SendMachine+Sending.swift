@@ -18,6 +18,7 @@ extension SendMachine {
         swap(&actions, &output)
         defer { swap(&actions, &output) }
         if gate.blockReason != nil { returnRefused() }
+        if awaitsToken { releaseWhereTokenCame() }
         switch gate.reason(for: .sending, now: now.monotonicNs) {
         case nil: break
         case .held(let untilNs): return armWake(untilNs)
@@ -31,7 +32,9 @@ extension SendMachine {
             // A job whose recipients all fail must not be the only one that tries FCM, and a refused one not the probe.
             func isLast(_ slot: Int) -> Bool { isRefused(slot) || (isOverloaded && batches[slot].isOverloaded) }
             let messages = queue.singles.places + queue.fanouts.places
-            let order = messages.filter { !isLast($0.slot) } + messages.filter { isLast($0.slot) }
+            // The newest batch of a refused job is the probe: those before it were tried already.
+            let last = messages.filter { isLast($0.slot) }
+            let order = messages.filter { !isLast($0.slot) } + (gate.blockReason == nil ? last : last.reversed())
             _ = send(from: order, &room, &done)
         } else if send(from: queue.singles.places, &room, &done) {
             _ = send(from: queue.fanouts.places, &room, &done)
@@ -59,7 +62,7 @@ extension SendMachine {
     /// - Parameter done: grows by the batches that have nothing left to send.
     private mutating func send(from places: [SendQueue.Place], _ room: inout Room, _ done: inout Int) -> Bool {
         for slot in places.lazy.map(\.slot) {
-            guard maySendWhileBlocked(slot), !waitsForToken(slot) else { continue }
+            guard maySendWhileBlocked(slot) else { continue }
             if isClosed(slot, now) {
                 // Its job's send window has closed: what is unsent goes back until the window opens.
                 stop(slot)
@@ -124,13 +127,21 @@ extension SendMachine {
             if !rounds.isEmpty, let position = rounds[slot]?.position, let member = rounds[slot]?.next() {
                 beginRequest(slot, Positions(position), member: member, job, adapter, &room)
             } else {
-                batches[slot].unsent.next(count, sharing: most > 1, into: &candidates)
+                chooseCandidates(slot, count, sharing: most > 1)
                 guard !candidates.isEmpty else { return true }
                 if let sendable = sendable(slot, job) { beginRequest(slot, sendable, job, adapter, &room) }
                 if most == 1 { requestWatermark(slot, window: window) }
             }
         }
         return true
+    }
+
+    private mutating func chooseCandidates(_ slot: Int, _ count: Int, sharing isShared: Bool) {
+        guard gate.blockReason != nil, !batches[slot].source.isManagement else {
+            return batches[slot].unsent.next(count, sharing: isShared, into: &candidates)
+        }
+        candidates.removeAll(keepingCapacity: true)
+        if let probe = batches[slot].unsent.nextAtRandom(random.unit()) { candidates.append(probe) }
     }
 
     private mutating func requestWatermark(_ slot: Int, window: Int) {

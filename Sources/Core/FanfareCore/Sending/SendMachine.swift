@@ -116,6 +116,8 @@ public struct SendMachine {
     var acceptedCredential: UInt64 = 0
     /// The first refusal of an access token since the last accepted send.
     var doubtedToken: DoubtedToken?
+    /// Whether recipients wait for the next access token.
+    var awaitsToken = false
     /// Jobs with a recipient that FCM refused since the project is blocked; empty while it is not.
     var refusedJobs: Set<String> = []
     var refusalLogs = LogThrottle(seconds: 60)
@@ -235,8 +237,12 @@ public struct SendMachine {
     /// A batch's sends that have not begun: of recipients, and of members in a round.
     @inline(__always)
     func unsentCount(_ slot: Int) -> Int {
-        batches[slot].unsent.left + (rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0)
+        batches[slot].unsent.left + roundCount(slot)
     }
+
+    /// Members of the batch's group that are still to be sent to.
+    @inline(__always)
+    func roundCount(_ slot: Int) -> Int { rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0 }
 
     /// The slots in use that match.
     func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
@@ -298,8 +304,7 @@ public struct SendMachine {
         OutcomeRules.Situation(
             job: sendJob(slot),
             ending: jobs[batches[slot].job]?.ending,
-            now: now,
-            isProjectAccepted: batches[slot].isProjectAccepted
+            now: now
         )
     }
 

@@ -24,6 +24,8 @@ struct UnsentRecipients: Sendable {
     private var repeated: [Int] = []
     /// Granted positions whose last equal recipient stands above the watermark: they are sent once it is below.
     private var waiting: [Int] = []
+    /// Positions that wait for the next access token, each once.
+    private var awaitingToken: [Int] = []
     private var refusedOnce: Set<Int> = []
     private var unsentTimes: [Int: Int] = [:]
     /// Positions that passed the check of their recipient's rate and were not sent yet.
@@ -72,7 +74,10 @@ struct UnsentRecipients: Sendable {
     }
 
     /// Sends that have not begun.
-    var left: Int { positions.count - head + repeated.count + waiting.count }
+    var left: Int { positions.count - head + repeated.count + waiting.count + awaitingToken.count }
+
+    /// Sends that have not begun and do not wait for an access token.
+    var leftWithToken: Int { left - awaitingToken.count }
 
     /// Replaces `candidates` by the positions that the next request may carry; by none while the watermark is too low.
     ///
@@ -84,11 +89,13 @@ struct UnsentRecipients: Sendable {
             if let position = next() { candidates.append(position) }
             return
         }
-        guard left > 0, isGranted || watermark.confirmed >= count else { return }
+        guard leftWithToken > 0, isGranted || watermark.confirmed >= count else { return }
         guard isGranted else {
+            let waiters = awaitingToken
+            awaitingToken = []
             let all = removeAll()
             candidates.append(contentsOf: all.prefix(most))
-            repeated = Array(all.dropFirst(most))
+            (repeated, awaitingToken) = (Array(all.dropFirst(most)), waiters)
             return
         }
         while candidates.count < most, let position = nextGranted() { candidates.append(position) }
@@ -98,7 +105,23 @@ struct UnsentRecipients: Sendable {
     private mutating func next() -> Int? {
         if isGranted { return nextGranted() }
         if repeated.isEmpty, head < positions.count, reach(positions[head]) >= watermark.confirmed { return nil }
-        return nextWithoutSend()
+        return nextWithToken()
+    }
+
+    /// Removes one of the positions below the confirmed watermark at random: neighbours in a list are often alike.
+    ///
+    /// - Parameter random: from 0 up to, not including, 1.
+    mutating func nextAtRandom(_ random: Double) -> Int? {
+        let ready = positions[head...].prefix { reach($0) < watermark.confirmed }.count
+        guard repeated.isEmpty, ready > 0, !isGranted else { return next() }
+        let index = min(ready - 1, Int(random * Double(ready)))
+        positions.swapAt(head, head + index)
+        defer {
+            // The others keep their order.
+            head += 1
+            positions[head..<head + index].sort()
+        }
+        return positions[head]
     }
 
     private mutating func nextGranted() -> Int? {
@@ -121,7 +144,9 @@ struct UnsentRecipients: Sendable {
     }
 
     /// The next position whatever the watermark: for what needs no send.
-    mutating func nextWithoutSend() -> Int? {
+    mutating func nextWithoutSend() -> Int? { nextWithToken() ?? awaitingToken.popLast() }
+
+    private mutating func nextWithToken() -> Int? {
         if let position = repeated.popLast() ?? waiting.popLast() { return position }
         guard head < positions.count else { return nil }
         defer { head += 1 }
@@ -132,9 +157,9 @@ struct UnsentRecipients: Sendable {
     mutating func removeAll() -> [Int] {
         defer {
             head = positions.count
-            (repeated, waiting) = ([], [])
+            (repeated, waiting, awaitingToken) = ([], [], [])
         }
-        return repeated + waiting + positions[head...]
+        return repeated + waiting + awaitingToken + positions[head...]
     }
 
     /// Removes the positions below the confirmed watermark, which another worker would take for possibly sent.
@@ -142,9 +167,9 @@ struct UnsentRecipients: Sendable {
         let end = positions[head...].firstIndex { $0 >= watermark.confirmed } ?? positions.count
         defer {
             head = end
-            (repeated, waiting) = ([], [])
+            (repeated, waiting, awaitingToken) = ([], [], [])
         }
-        return repeated + waiting + positions[head..<end]
+        return repeated + waiting + awaitingToken + positions[head..<end]
     }
 
     /// Puts positions back whose request never left.
@@ -159,11 +184,19 @@ struct UnsentRecipients: Sendable {
         return true
     }
 
-    /// Puts a position back whose access token was refused; false if that has happened to it before.
-    mutating func repeatRefused(_ position: Int) -> Bool {
+    /// Puts a position back whose access token was refused, to be sent after ``tokenCame()``; false if that has happened to
+    /// it before.
+    mutating func awaitToken(_ position: Int) -> Bool {
         guard refusedOnce.insert(position).inserted else { return false }
-        repeated.append(position)
+        awaitingToken.append(position)
         return true
+    }
+
+    var awaitsToken: Bool { !awaitingToken.isEmpty }
+
+    mutating func tokenCame() {
+        repeated += awaitingToken
+        awaitingToken = []
     }
 
     /// Puts a position back whose recipient's rate allows a send now.

@@ -134,8 +134,8 @@ public struct ClaimReply: Equatable, Sendable {
     public var blockReason: String
     /// Whether this worker may send one of the recipients that it holds as the probe of a blocked project.
     public var isProbe = false
-    /// Whether FCM has refused recipients since the last accepted send.
-    public var isProjectDoubted = false
+    /// Hashes of recipients that FCM has refused since the last accepted send: as many as block the project, at most.
+    public var doubted: Set<UInt64> = []
     /// When the next retry or held-back job is due, in the project's time; 0 when there is none.
     public var nextDueMs: Int64
     /// A job whose audience is being copied; empty when there is none.
@@ -183,7 +183,9 @@ extension ClaimReply {
         probeMs = try number("probe_ms")
         blockReason = try text("block")
         isProbe = reply.flag("probe")
-        isProjectDoubted = reply.flag("doubted")
+        // "<hash>/<job>" of each.
+        let doubts = reply.text("doubts") ?? ""
+        doubted = Set(doubts.split(separator: " ").compactMap { UInt64($0.prefix { $0 != "/" }, radix: 16) })
         nextDueMs = try number("next_due")
         copying = try text("copying")
         // Both absent in replies of older libraries.

@@ -365,7 +365,8 @@ function claim(base, args)
     'unfinished', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,
     'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }
-  if doubted then add_pair(reply, 'doubted', '1') end
+  -- `doubted` is for workers of 0.1.0.
+  if doubted then add_pair(reply, 'doubts', doubted) add_pair(reply, 'doubted', '1') end
   if state.is_probe then add_pair(reply, 'probe', '1') end
   return reply
 end

@@ -4,6 +4,8 @@ do
 
 -- Workers that hold recipients that were not refused have so many ms to send the probe; then a refused one is probed.
 local PATIENCE_MS = 10000
+-- So many recipients of refused jobs a worker keeps at hand.
+local MOST_AT_HAND = 20 * BATCH
 -- So many recipients that are due are read to choose a probe.
 local PROBE_CHOICE = 100
 
@@ -66,6 +68,12 @@ local function take_at_hand(plan, take, held, is_due, is_unprobed)
   if #plan.claims == before and held == 0 then claim_first() end
 end
 
+-- Claims another batch beside those at hand, whose recipients were refused: the next one may have others.
+local function take_another(plan, take, held)
+  plan.most, plan.is_probe_due = math.min(plan.most, #plan.claims + 1), false
+  if held < MOST_AT_HAND then take.active(plan) end
+end
+
 -- Claims of a worker that says nothing of what it holds. An older one claims the probe alone, and another will know of the
 -- block with its next claim.
 local function claim_probe_alone(plan, wait, is_older)
@@ -83,8 +91,9 @@ end
 --
 -- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the block
 -- began; one that was not refused; a refused one. Of the jobs of one batch that wait, the newest is probed: a job that came
--- before the block is more likely to be like the refused ones. Each worker keeps one batch for the probe. Refused recipients
--- that are due go through a worker, which ends those whose time is over.
+-- before the block is more likely to be like the refused ones. Each worker keeps one batch for the probe, and takes another one
+-- of a refused fan-out for each probe. Refused recipients that are due go through a worker, which ends those whose time is
+-- over.
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end
@@ -104,7 +113,10 @@ function refusals.claim_while_blocked(plan, state, take)
   local is_left = has_other_holders(base, held > 0 and plan.worker)
   if is_left and wait > -PATIENCE_MS then return 1 end
   if claim_probe(plan, { 'others' }) then return refusals.defer_probe(plan.base, plan.now) end
-  if held > 0 then return grant_probe(plan, state) end
+  if held > 0 then
+    take_another(plan, take, held)
+    return grant_probe(plan, state)
+  end
   if claim_probe(plan, { 'fresh', 'any' }) then return refusals.defer_probe(plan.base, plan.now) end
   return wait_for_probe(plan, is_left or has_sends(base))
 end

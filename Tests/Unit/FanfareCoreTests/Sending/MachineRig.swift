@@ -51,7 +51,8 @@ struct MachineRig {
         var actions: [SendAction] = []
         let reason = machine.gate.reason(for: .sending, now: now.monotonicNs)
         let wasBlocked = machine.gate.blockReason != nil
-        let mayProbe = machine.gate.mayProbe
+        // A probe whose token was refused is repeated.
+        let mayProbe = machine.gate.mayProbe || machine.slots { $0.awaitsTokenForProbe }.count == 1
         var probes = 0
         machine.send(within: room, now: now, into: &actions)
         for action in actions {

@@ -86,6 +86,7 @@ import Testing
     @Test func requestsThatNeverLeftAreNoAttempts() {
         var rig = rig(.of(count: 1))
         rig.answer(.refusedToken)
+        rig.machine.gate.resources.credentialGeneration = 1
         rig.send()
         rig.answer(.refusedToken)
         #expect(report(&rig).answers == 0)

@@ -232,7 +232,7 @@ private struct RandomRun {
                         $0.probeMs = isBlocked ? 1_000 : 0
                         $0.blockReason = isBlocked ? "why" : ""
                         $0.isProbe = isBlocked && oneIn(2)
-                        $0.isProjectDoubted = oneIn(2)
+                        $0.doubted = oneIn(2) ? [ByteHash.of("token:t0")] : []
                     },
                     askedNs: rig.now.monotonicNs
                 )

@@ -116,11 +116,27 @@ import Testing
         #expect(unsent.repeatUnsent(Positions(1)) == true)
     }
 
-    @Test func aRefusedPositionIsRepeatedOnce() {
-        var unsent = unsent(["a"])
+    @Test func positionWhoseTokenWasRefusedWaitsOnce() {
+        var unsent = unsent(["a", "b"])
         #expect(next(&unsent) == [0])
-        #expect(unsent.repeatRefused(0) && next(&unsent) == [0])
-        #expect(!unsent.repeatRefused(0) && unsent.left == 0)
+        #expect(unsent.awaitToken(0) && unsent.awaitsToken && unsent.left == 2 && unsent.leftWithToken == 1)
+        #expect(next(&unsent) == [1] && next(&unsent).isEmpty, "the others are sent")
+        unsent.tokenCame()
+        #expect(!unsent.awaitsToken && next(&unsent) == [0])
+        #expect(!unsent.awaitToken(0) && unsent.left == 0)
+    }
+
+    @Test(arguments: [(0.0, 0), (0.5, 2), (0.99, 3)]) func probeIsChosenAmongThoseBelowTheWatermark(
+        random: Double,
+        chosen: Int
+    ) {
+        var unsent = unsent(["a", "b", "c", "d", "e"], confirmed: 4)
+        #expect(unsent.nextAtRandom(random) == chosen)
+        unsent.watermark.confirmed = 5
+        var rest: [Int] = []
+        while let position = next(&unsent).first { rest.append(position) }
+        #expect(rest == (0..<5).filter { $0 != chosen }, "the others keep their order")
+        #expect(unsent.nextAtRandom(random) == nil)
     }
 
     @Test func aPositionPassesItsRateCheckOnce() {
@@ -140,7 +156,7 @@ import Testing
 
     @Test func removeAllLeavesNothing() {
         var unsent = unsent(["a", "b", "c"], confirmed: 1)
-        #expect(next(&unsent) == [0] && unsent.repeatRefused(0))
+        #expect(next(&unsent) == [0] && unsent.awaitToken(0))
         #expect(unsent.removeAll() == [0, 1, 2])
         #expect(unsent.left == 0 && unsent.removeAll().isEmpty && next(&unsent).isEmpty)
     }
@@ -160,7 +176,7 @@ import Testing
     @Test func positionsBelowTheConfirmedWatermarkAreRemoved() {
         var unsent = unsent(["a", "b", "c", "d"], confirmed: 1)
         unsent.watermark.requested = 3
-        #expect(next(&unsent) == [0] && unsent.repeatRefused(0))
+        #expect(next(&unsent) == [0] && unsent.awaitToken(0))
         #expect(unsent.removeBelowWatermark() == [0])
         unsent.watermark.confirmed = 3
         #expect(unsent.removeBelowWatermark() == [1, 2])
