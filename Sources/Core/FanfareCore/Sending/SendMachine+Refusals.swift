@@ -48,7 +48,10 @@ extension SendMachine {
                 [("job", job), ("reason", reason)]
             )
         }
-        guard !isOwn else { return }
+        // Refused for the first time before an accepted send: no evidence any more.
+        let isOlder =
+            batches[slot].unsent.hasAwaitedToken(position) && acceptedSends > batches[slot].acceptedBeforeToken
+        guard !isOwn, !isOlder else { return }
         gate.doubt(ByteHash.of(name), now: now.monotonicNs)
         batches[slot].pending.refused.append(ByteHash.of(name))
         batches[slot].pending.refusedCredential = request.fingerprint
@@ -87,6 +90,7 @@ extension SendMachine {
         if request.isProbe { batches[slot].awaitsTokenForProbe = true }
         batches[slot].refusedToken = request.credential
         batches[slot].awaitsTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
+        batches[slot].acceptedBeforeToken = acceptedSends
         awaitsToken = true
         enqueue(slot)
         return true
@@ -148,6 +152,7 @@ extension SendMachine {
         let slot = request.slot
         guard !batches[slot].source.isManagement, !batches[slot].state.isLost else { return }
         doubtedToken = nil
+        acceptedSends += 1
         let isInDoubt = gate.blockReason != nil || !gate.doubted.isEmpty
         guard isInDoubt || request.fingerprint != acceptedCredential else { return }
         acceptedCredential = request.fingerprint

@@ -116,6 +116,8 @@ public struct SendMachine {
     var acceptedCredential: UInt64 = 0
     /// The first refusal of an access token since the last accepted send.
     var doubtedToken: DoubtedToken?
+    /// Accepted sends so far.
+    var acceptedSends = 0
     /// Whether recipients wait for the next access token.
     var awaitsToken = false
     /// Jobs with a recipient that FCM refused since the project is blocked; empty while it is not.

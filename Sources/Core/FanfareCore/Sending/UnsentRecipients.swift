@@ -194,6 +194,9 @@ struct UnsentRecipients: Sendable {
 
     var awaitsToken: Bool { !awaitingToken.isEmpty }
 
+    /// Whether the position's access token was refused.
+    func hasAwaitedToken(_ position: Int) -> Bool { !refusedOnce.isEmpty && refusedOnce.contains(position) }
+
     mutating func tokenCame() {
         repeated += awaitingToken
         awaitingToken = []

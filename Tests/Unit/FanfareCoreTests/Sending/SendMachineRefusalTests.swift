@@ -300,6 +300,20 @@ import Testing
         rig.expectEmpty()
     }
 
+    /// The recipient was refused before the accepted send, and waited for a token meanwhile.
+    @Test func tokenRefusedAgainAfterAnAcceptedSendIsNoEvidence() {
+        var rig = sending(.of(count: 2), .message(total: 2), .init())
+        rig.answer(.refusedToken)
+        rig.answer(.sent())
+        rig.machine.gate.resources.credentialGeneration = 1
+        rig.send()
+        rig.answer(.refusedToken)
+        let calls = rig.flushes.map(\.call) + [rig.confirm().call]
+        #expect(calls.allSatisfy { $0.refused.isEmpty } && calls.contains { $0.refusal.hasPrefix("HTTP 401") })
+        #expect(rig.machine.gate.doubted.isEmpty)
+        rig.expectEmpty()
+    }
+
     @Test func tokenRefusedTwiceIsEvidence() {
         var rig = sending(.of(), .message(), .init())
         rig.answer(.refusedToken)
