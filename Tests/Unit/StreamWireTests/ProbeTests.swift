@@ -174,8 +174,10 @@ import Testing
         try await withBench { bench in
             _ = try await blockByFanout(bench)
             let reply = try await bench.claim(bench.call("w1", held: 995, others: 0))
-            #expect(reply.claims.isEmpty && !reply.isProbe && reply.probeMs > 0, "its own recipients wait a minute")
+            #expect(reply.claims.map(\.batch) == ["1"] && reply.isProbe && reply.probeMs > 0, "one of its own, and")
             #expect(reply.news == [.refused(job: "fanout")])
+            let next = try await bench.claim(bench.call("w1", held: 1_995, others: 0))
+            #expect(next.claims.isEmpty && !next.isProbe && next.probeMs > 0, "then its own recipients wait a minute")
             try await bench.intake("healthy", tokens(1))
             let claim = try #require(try await bench.claim(bench.call("w1", held: 995, others: 0)).claims.first)
             #expect(claim.job == "healthy" && claim.isProbe)

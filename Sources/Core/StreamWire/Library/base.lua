@@ -117,7 +117,7 @@
 --   ctl `quota`, `quota:<worker>`   the lowest quota of the living workers, which counts; the quota of each
 --   ctl `doubted`, `proven`         "<hash>/<job>" of the different recipients that FCM refused since the last accepted
 --                                   send; fingerprints of the credentials that had an accepted send, the latest last
---   ctl `unprobed` = 1              no probe was sent since the project is blocked
+--   ctl `unprobed`                  1: no probe was sent since the project is blocked; own: one of a refused job was
 --   ctl also: block, block_until, hold_until, pause, recovering
 
 local BATCH = 1000

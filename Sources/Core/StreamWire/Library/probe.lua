@@ -90,14 +90,14 @@ end
 -- grant_probe.
 --
 -- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the block
--- began; one that was not refused; a refused one. Of the jobs of one batch that wait, the newest is probed: a job that came
+-- began or when one comes; one that was not refused, once at once; a refused one. Of the jobs of one batch that wait, the newest is probed: a job that came
 -- before the block is more likely to be like the refused ones. Each worker keeps one batch for the probe, and takes another one
 -- of a refused fan-out for each probe. Refused recipients that are due go through a worker, which ends those whose time is
 -- over.
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end
-  local is_due, is_unprobed, before = wait <= 0, state.unprobed == '1', #plan.claims
+  local is_due, is_unprobed, before = wait <= 0, state.unprobed, #plan.claims
   local has_others = (state.others or held) > 0
   if is_due or is_unprobed then
     if take.newest(plan) then return refusals.defer_probe(base, plan.now) end
@@ -107,7 +107,13 @@ function refusals.claim_while_blocked(plan, state, take)
   if plan.has_probe then return refusals.defer_probe(plan.base, plan.now) end
   if #plan.claims > before then return math.max(1, wait) end
   if not is_due then
-    if held < BATCH then take.due_sends(plan) end
+    if state.unprobed == '1' and held > 0 then
+      redis.call('HSET', base .. 'ctl', 'unprobed', 'own')
+      take_another(plan, take, held)
+      state.is_probe = true
+    elseif held < BATCH then
+      take.due_sends(plan)
+    end
     return wait
   end
   local is_left = has_other_holders(base, held > 0 and plan.worker)

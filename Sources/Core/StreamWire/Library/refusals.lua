@@ -36,8 +36,8 @@ function unblock(base)
   write('HDEL', base .. 'ctl', 'block', 'block_until', 'unprobed')
 end
 
--- Blocks the project, or starts its block again. Part of a step. `is_unprobed`: the first probe may go at once to a
--- recipient of a job that FCM has not refused.
+-- Blocks the project, or starts its block again. Part of a step. `is_unprobed`: the first probes may go at once, one to a
+-- recipient of a job that FCM has not refused, and one to another recipient of a refused job.
 function refusals.block(base, reason, now, is_unprobed)
   local control = base .. 'ctl'
   if redis.call('HEXISTS', control, 'block') == 0 then add_mark(base, 'block', reason) end
