@@ -253,6 +253,9 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The pages of the product; nothing depends on them.
+        .target(name: "FanfarePages", path: "Sources/Documentation", swiftSettings: pure),
+
         // For producers on any platform: no I/O, and no module of one platform (DependencyTests).
         .target(
             name: "FanfareClient",

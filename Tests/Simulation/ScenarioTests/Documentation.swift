@@ -6,7 +6,7 @@ enum Documentation {
     static let root = Repository.root
 
     static func page(_ name: String) throws -> String {
-        let url = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/\(name).md")
+        let url = root.appendingPathComponent("Sources/Documentation/Fanfare.docc/\(name).md")
         return try String(contentsOf: url, encoding: .utf8)
     }
 

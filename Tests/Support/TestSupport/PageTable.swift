@@ -12,7 +12,7 @@ public struct PageTable: Sendable {
     ///   - section: the start of the section's heading, with its number signs.
     ///   - column: the title of the first column.
     public init(page: String, section: String, column: String = "field") throws {
-        let file = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/\(page).md")
+        let file = Repository.root.appendingPathComponent("Sources/Documentation/Fanfare.docc/\(page).md")
         let lines = try String(contentsOf: file, encoding: .utf8).split(
             separator: "\n",
             omittingEmptySubsequences: false

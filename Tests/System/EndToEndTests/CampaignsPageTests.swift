@@ -8,7 +8,7 @@ import Testing
     static let isRoot = getuid() == 0
 
     @Test(.enabled(if: isRoot, "needs root")) func firstCampaignEndsAsThePageSays() async throws {
-        let page = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Campaigns.md")
+        let page = Repository.root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Campaigns.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let blocks = text.matches(of: /```([a-z]+)\n((?:.*\n)*?)```/).filter { $0.1 == "sh" }
         try #require(blocks.count == 1)

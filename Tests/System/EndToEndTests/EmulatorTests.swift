@@ -39,7 +39,7 @@ import Testing
     /// - Parameter language: of the page's block of code, which is run as `file`.
     private static func run(_ language: String, file: String, command: String) async throws -> Output {
         let page = Repository.root.appendingPathComponent(
-            "Sources/Worker/FanfareWorker/Fanfare.docc/TestWithoutGoogle.md"
+            "Sources/Documentation/Fanfare.docc/TestWithoutGoogle.md"
         )
         let text = try String(contentsOf: page, encoding: .utf8)
         let blocks = text.matches(of: /```([a-z]+)\n((?:.*\n)*?)```/).filter { $0.1 == language }

@@ -6,7 +6,7 @@ import Testing
 /// Runs the examples of the documentation unchanged: each pushes a job and a personal job, follows both and reads results
 /// and feedback.
 @Suite struct ExampleTests {
-    static let folder = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Examples")
+    static let folder = Repository.root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Examples")
 
     /// An example program and how to run it on this machine.
     struct Program: Sendable, CustomTestStringConvertible {

@@ -8,7 +8,7 @@ struct Recipe {
 
     /// The page's sections that have code, with their blocks.
     static let sections: [(title: String, blocks: [(language: String, code: String)])] = {
-        let page = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Cookbook.md")
+        let page = Repository.root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Cookbook.md")
         let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
         let sections = text.components(separatedBy: "\n## ").dropFirst().map { section in
             let blocks = section.matches(of: /```([a-z]+)\n((?:.*\n)*?)```/)

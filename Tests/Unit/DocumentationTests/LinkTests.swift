@@ -1,63 +1,72 @@
 import Foundation
 import Testing
 
-/// Checks that every link of the documentation has a target and that every page is listed.
+/// Opens every link of every Markdown file as a code host does: relative to the file, with anchors of headings.
 @Suite struct LinkTests {
-    @Test func everyLinkHasATarget() throws {
-        let pages = try Page.all
-        #expect(pages.count > 15)
+    private static func files() throws -> [Page] {
+        let keys: [URLResourceKey] = [.isDirectoryKey]
+        let files = try #require(FileManager.default.enumerator(at: Page.root, includingPropertiesForKeys: keys))
+        var pages: [Page] = []
+        for case let file as URL in files {
+            // What a build keeps is other people's.
+            if file.lastPathComponent.hasPrefix(".build") { files.skipDescendants() }
+            if file.pathExtension == "md" { pages.append(try Page(file)) }
+        }
+        return pages
+    }
+
+    /// The targets of links and pictures, also of those that are defined at the end of a page.
+    private static func targets(_ page: Page) -> [String] {
+        page.prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
+            + page.prose.matches(of: /(?m)^\[[^\]]+\]: (\S+)$/).map { String($0.1) }
+    }
+
+    @Test func everyLinkOpensOnACodeHost() throws {
+        let pages = try Self.files()
+        #expect(pages.count > 60)
+        var opened = 0
         for page in pages {
-            for match in page.prose.matches(of: /\]\(([^)\s]+)\)/) {
-                let target = String(match.1)
-                guard !target.hasPrefix("https://"), !target.hasPrefix("http://") else { continue }
+            let name = page.file.path.dropFirst(Page.root.path.count + 1)
+            #expect(!page.prose.contains("doc:"), "\(name): a link that opens in DocC only")
+            for target in Self.targets(page) where !target.hasPrefix("https://") && !target.hasPrefix("http://") {
+                opened += 1
                 let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-                let path = String(parts[0])
-                // A page of a catalogue names a picture alone.
-                let isPicture = path.hasSuffix(".png") && !path.contains("/")
-                let folder = page.file.deletingLastPathComponent().appendingPathComponent(isPicture ? "Resources" : "")
-                let url = path.isEmpty ? page.file : folder.appendingPathComponent(path)
-                #expect(FileManager.default.fileExists(atPath: url.path), "\(page.label): \(target)")
-                if parts.count == 2, url.pathExtension == "md" {
-                    let anchors = try Self.anchors(Page(url))
-                    #expect(anchors.contains(String(parts[1])), "\(page.label): \(target)")
-                }
+                let folder = page.file.deletingLastPathComponent()
+                let file = parts[0].isEmpty ? page.file : folder.appendingPathComponent(String(parts[0])).standardized
+                #expect(FileManager.default.fileExists(atPath: file.path), "\(name): \(target)")
+                #expect(file.path.hasPrefix(Page.root.path + "/"), "\(name): \(target) leaves the repository")
+                guard parts.count == 2, file.pathExtension == "md" else { continue }
+                let anchors = Self.anchors(try Page(file))
+                #expect(anchors.contains(String(parts[1])), "\(name): \(target)")
             }
         }
+        #expect(opened > 300, "\(opened)")
     }
 
-    @Test func everyReferenceWithinACatalogueNamesAPage() throws {
-        let pages = try Page.all
-        for page in pages {
-            let catalogue = page.file.path.contains("/FanfareClient.docc/") ? Page.clientCatalogue : Page.catalogue
-            let names = Set(pages.filter { $0.file.path.hasPrefix(catalogue.path + "/") }.map(\.name))
-            for match in page.prose.matches(of: /<doc:([A-Za-z0-9_-]+)/) {
-                #expect(names.contains(String(match.1)), "\(page.label): \(match.1)")
-            }
-        }
-    }
-
-    @Test func everyPageIsListedInTheRootAndInTheReadme() throws {
+    @Test func everyPageIsListedOnceAndTheReadmeNamesTheList() throws {
         let pages = try Page.inCatalogue()
         let root = try #require(pages.first { $0.name == "Fanfare" })
-        let readme = try Page(Page.root.appendingPathComponent("README.md"))
-        let listed = root.text.components(separatedBy: "\n").filter { $0.hasPrefix("- <doc:") }
+        let listed = Self.targets(root)
         for page in pages where page.name != root.name {
-            #expect(listed.count { $0 == "- <doc:\(page.name)>" } == 1, "Fanfare.md lists \(page.name) not once")
-            let link = "(Sources/Worker/FanfareWorker/Fanfare.docc/\(page.name).md)"
-            #expect(readme.text.contains(link), "README.md does not name \(page.name)")
+            #expect(listed.count { $0 == "\(page.name).md" } == 1, "Fanfare.md lists \(page.name) not once")
         }
-        #expect(readme.text.contains("(Sources/Clients/FanfareClient/FanfareClient.docc/FanfareClient.md)"))
+        let readme = try Page(Page.root.appendingPathComponent("README.md"))
+        #expect(Self.targets(readme).contains("Sources/Documentation/Fanfare.docc/Fanfare.md"))
     }
 
-    /// The anchors of a page's headings, as common renderers name them.
+    /// The anchors of a page's headings, as code hosts name them: a heading that repeats has a number.
     private static func anchors(_ page: Page) -> Set<String> {
-        let headings = page.text.components(separatedBy: "\n").filter { $0.hasPrefix("#") }
-        return Set(
-            headings.map { heading in
-                heading.drop { $0 == "#" || $0 == " " }.lowercased()
-                    .filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
-                    .replacing(" ", with: "-")
-            }
-        )
+        let text = page.text.replacing(/```(?:.*\n)*?```/, with: "")
+        let headings = text.components(separatedBy: "\n").filter { $0.hasPrefix("#") }
+        var (anchors, counts): (Set<String>, [String: Int]) = ([], [:])
+        for heading in headings {
+            let anchor = heading.drop { $0 == "#" || $0 == " " }.lowercased()
+                .filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+                .replacing(" ", with: "-")
+            let earlier = counts[anchor, default: 0]
+            counts[anchor] = earlier + 1
+            anchors.insert(earlier == 0 ? anchor : "\(anchor)-\(earlier)")
+        }
+        return anchors
     }
 }

@@ -4,14 +4,14 @@ import TestSupport
 /// A page of the documentation in the source tree.
 struct Page: Sendable {
     static let root = Repository.root
-    static let catalogue = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc")
+    static let catalogue = root.appendingPathComponent("Sources/Documentation/Fanfare.docc")
     static let clientCatalogue = root.appendingPathComponent("Sources/Clients/FanfareClient/FanfareClient.docc")
 
     var file: URL
     var text: String
 
     var label: String { file.lastPathComponent }
-    /// The name in `<doc:…>`.
+    /// The name of the file without `.md`.
     var name: String { file.deletingPathExtension().lastPathComponent }
 
     init(_ file: URL) throws {

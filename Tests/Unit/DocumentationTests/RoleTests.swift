@@ -8,7 +8,7 @@ import Testing
 
     private static func rows() throws -> [[String]] {
         let page = Repository.root
-            .appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Architecture.md")
+            .appendingPathComponent("Sources/Documentation/Fanfare.docc/Architecture.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
         guard let head = lines.firstIndex(where: { $0.hasSuffix("| decides in | acts in |") }) else { return [] }
         return lines[(head + 2)...].prefix { $0.hasPrefix("|") }.map { line in

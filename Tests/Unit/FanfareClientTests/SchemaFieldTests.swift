@@ -38,7 +38,7 @@ import Testing
 
     @Test func fieldsAreThoseOfTheSchema() throws {
         let root = Repository.root
-        let file = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/job.schema.json")
+        let file = root.appendingPathComponent("Sources/Documentation/Fanfare.docc/job.schema.json")
         let schema = try JSONParser.parse(Array(Data(contentsOf: file)), limits: JSONLimits()).object
         let known = try #require(schema?["properties"]?.object).members.map(\.key)
         let said = Set(Self.jobs.flatMap { $0.fields.map(\.name) })

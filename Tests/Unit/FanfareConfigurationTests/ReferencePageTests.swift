@@ -8,7 +8,7 @@ import Testing
     /// `fanfare config reference` generates the table of the page.
     @Test func pageHoldsTheGeneratedTable() throws {
         let root = Repository.root
-        let page = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Configuration.md")
+        let page = root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Configuration.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         #expect(text.contains(SettingReference.markdown), "put the output of `fanfare config reference` into the page")
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct SchemaTests {
     private static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
-    private static let pages = "Sources/Worker/FanfareWorker/Fanfare.docc"
+    private static let pages = "Sources/Documentation/Fanfare.docc"
 
     /// Files that a worker takes.
     private static let accepted = [

@@ -118,7 +118,7 @@ import Testing
     @Test func tableSaysWhatTheConstantsSay() throws {
         let page = try String(
             contentsOf: Repository.root.appendingPathComponent(
-                "Sources/Worker/FanfareWorker/Fanfare.docc/Guarantees.md"
+                "Sources/Documentation/Fanfare.docc/Guarantees.md"
             ),
             encoding: .utf8
         )

@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func pageListsEveryField() throws {
-        let page = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Jobs.md")
+        let page = Repository.root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Jobs.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let table = text.split(separator: "\n").drop { $0 != "| Field | Rule |" }.dropFirst(2)
         let names = table.prefix { $0.hasPrefix("|") }.flatMap { row in
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test func pageShowsReasonsAsTheyAre() throws {
-        let page = Repository.root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Jobs.md")
+        let page = Repository.root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Jobs.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let shown = text.matches(of: /```\n((?:.*\n)*?)```/).map { $0.1.split(separator: "\n") }
         let tokens = (0..<17).map { _ in "a" } + [String(repeating: "a", count: 1_025)]

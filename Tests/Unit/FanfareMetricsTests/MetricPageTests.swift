@@ -7,7 +7,7 @@ import Testing
     /// `fanfare config metrics` generates the table of the page.
     @Test func pageHoldsTheGeneratedTable() throws {
         let root = Repository.root
-        let page = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/Metrics.md")
+        let page = root.appendingPathComponent("Sources/Documentation/Fanfare.docc/Metrics.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         #expect(text.contains(MetricReference.markdown), "put the output of `fanfare config metrics` into the page")
         #expect(text.contains("**`sent` means accepted by FCM**"))

@@ -16,7 +16,7 @@ import Testing
     }
 
     private static func all() throws -> [URL] {
-        let pages = "Sources/Worker/FanfareWorker/Fanfare.docc"
+        let pages = "Sources/Documentation/Fanfare.docc"
         return try files("ops/prometheus", ["yaml"]) + files("ops/grafana", ["json"])
             + files("ops/kubernetes/components/keda", ["yaml"])
             + files(pages, ["md"]) + files(pages + "/Runbook", ["md"])

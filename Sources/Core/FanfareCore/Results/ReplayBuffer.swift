@@ -22,7 +22,7 @@ public struct ReplayBuffer {
         var results = ResultBuffer()
     }
 
-    /// What `appendfsync everysec` can lose on a slow disk; see <doc:Guarantees>.
+    /// What `appendfsync everysec` can lose on a slow disk; see the page Guarantees.
     private static let keptNs: UInt64 = 3_000_000_000
     private static let spanNs: UInt64 = keptNs / 8
     /// Bounds the memory at any speed: so many results are kept, and at most a span more.

@@ -41,7 +41,7 @@ public final class SendJob {
         }
     }
 
-    /// Whether it takes turns with the project's other fan-outs; see <doc:LifeCycle>.
+    /// Whether it takes turns with the project's other fan-outs; see the page LifeCycle.
     var isFanout: Bool {
         !isManagement && (spec.total > Batch.maximumSize || spec.kind.isBroadcast)
     }

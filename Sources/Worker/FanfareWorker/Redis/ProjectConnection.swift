@@ -8,7 +8,7 @@ internal import StreamWire
 /// one function together.
 ///
 /// With the `safe` profile a write succeeds only when replicas have confirmed it. So a failover cannot forget a watermark
-/// that a send relied on; see <doc:Guarantees>.
+/// that a send relied on; see the page Guarantees.
 final class ProjectConnection {
     typealias Completion = RedisConnection.Completion
 

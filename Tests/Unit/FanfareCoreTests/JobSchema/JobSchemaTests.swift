@@ -8,7 +8,7 @@ import Testing
 /// The schema that producers get says what workers say, as far as a schema can.
 @Suite struct JobSchemaTests {
     static let root = Repository.root
-    static let file = root.appendingPathComponent("Sources/Worker/FanfareWorker/Fanfare.docc/job.schema.json")
+    static let file = root.appendingPathComponent("Sources/Documentation/Fanfare.docc/job.schema.json")
     static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
 
     @Test func schemaFileEqualsTheTables() throws {
