@@ -12,6 +12,7 @@ struct Fanfare: AsyncParsableCommand {
         discussion: """
             Try it on this machine, without a Google account:
               fanfare demo
+              fanfare up
 
             Write a configuration file into this folder:
               fanfare init
@@ -23,7 +24,8 @@ struct Fanfare: AsyncParsableCommand {
             """,
         version: FanfareVersion.current,
         subcommands: [
-            DemoCommand.self, InitCommand.self, WorkerCommand.self, SandboxCommand.self, SendCommand.self,
+            DemoCommand.self, UpCommand.self, InitCommand.self, WorkerCommand.self, SandboxCommand.self,
+            SendCommand.self,
             TopicCommand.self, GroupCommand.self, JobCommand.self, TokenCommand.self, ProjectCommand.self,
             DeadCommand.self, FunctionsCommand.self, TopCommand.self, DashboardCommand.self, ConfigCommand.self,
             DoctorCommand.self,

@@ -76,15 +76,21 @@ struct DemoCommand: AsyncParsableCommand {
         let ports = try await sandbox.start()
         Console.error("sandbox: https://localhost:\(ports.data)")
         do {
-            let guide = DemoGuide(
+            let local = LocalSandbox(
                 folder: redis.folder,
                 project: Self.project,
-                dataPort: ports.data,
+                port: ports.data,
                 controlPort: ports.control
             )
-            try guide.configuration.write(toFile: guide.file, atomically: false, encoding: .utf8)
+            try local.writeConfiguration(redis: redis.url)
+            let guide = SystemGuide(
+                file: local.file,
+                socket: redis.socket,
+                project: Self.project,
+                controlPort: ports.control
+            )
             let configuration = try Configuration.load(
-                file: guide.file,
+                file: local.file,
                 environment: [:],
                 flags: ["log.level": logLevel]
             )
@@ -96,7 +102,7 @@ struct DemoCommand: AsyncParsableCommand {
         await sandbox.stop()
     }
 
-    private func runWithDashboard(_ configuration: Configuration, _ guide: DemoGuide) async throws {
+    private func runWithDashboard(_ configuration: Configuration, _ guide: SystemGuide) async throws {
         let secrets = try configuration.loadSecrets()
         let redis = try configuration.deployment(secrets.redis)
         let worker = Worker(
@@ -117,7 +123,8 @@ struct DemoCommand: AsyncParsableCommand {
                     if stay {
                         var guide = guide
                         guide.dashboardPort = dashboardPort.withLock { $0 }
-                        for line in [""] + guide.lines { Console.error(line) }
+                        Console.error("\nRunning until Ctrl-C, which removes everything. In another terminal:\n")
+                        for line in guide.lines { Console.error(line) }
                         try? await Task.sleep(for: .seconds(31_536_000))
                     }
                     if !isAsExpected { throw ExitCode.failure }

@@ -6,13 +6,19 @@ import Testing
 
 @Suite(.serialized) struct DemoTests {
     @Test func guideQuotesForAShellAndNamesWhatRuns() {
-        var guide = DemoGuide(folder: "/tmp/a b", project: "demo", dataPort: 1, controlPort: 2, program: "fanfare")
+        var guide = SystemGuide(
+            file: "/tmp/a b/fanfare.yaml",
+            socket: "/tmp/a b/redis.sock",
+            project: "demo",
+            controlPort: 2,
+            program: "fanfare"
+        )
         let text = guide.lines.joined(separator: "\n")
         #expect(text.contains("  fanfare send -c '/tmp/a b/fanfare.yaml' --project demo --token "), "\(text)")
         #expect(!text.contains("open http"))
         guide.dashboardPort = 3
         #expect(guide.lines.last == "  or open http://127.0.0.1:3")
-        #expect(DemoGuide.quoted("it's") == #"'it'\''s'"# && DemoGuide.quoted("/a/b-1.yaml") == "/a/b-1.yaml")
+        #expect(SystemGuide.quoted("it's") == #"'it'\''s'"# && SystemGuide.quoted("/a/b-1.yaml") == "/a/b-1.yaml")
     }
 
     /// The commands that `demo --stay` prints work as they are.
@@ -55,7 +61,7 @@ import Testing
     }
 
     /// Runs a command line on a thread outside the pool that runs tests; returns its output.
-    private static func shell(_ command: String) async throws -> String {
+    static func shell(_ command: String) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(
