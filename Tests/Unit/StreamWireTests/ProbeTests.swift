@@ -190,7 +190,7 @@ import Testing
             _ = try await blockByFanout(bench)
             try await bench.minutePasses()
             let probe = try await bench.claim(bench.call("w1", held: 995, others: 0))
-            #expect(probe.isProbe && probe.claims.map(\.batch) == ["1"], "another batch, whose recipients may be others")
+            #expect(probe.isProbe && probe.claims.map(\.batch) == ["1"], "its recipients may be others")
             try await bench.minutePasses()
             let claim = try #require(try await bench.claim(bench.call("w2", held: 0)).claims.first)
             #expect(claim.job == "fanout" && claim.batch == "2", "a worker with nothing at hand takes of it")
