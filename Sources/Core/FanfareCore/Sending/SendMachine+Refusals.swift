@@ -70,7 +70,7 @@ extension SendMachine {
             // A recipient that was refused before was refused a minute ago or more, so with an older token than a fresh one.
             let hadOlder = batches[slot].recipients[position].history.refusals > 0 && gate.resources.isTokenFresh
             if isCurrent, hadOlder, isAccepted(request) { return false }
-            guard awaitToken(position, request) else { return false }
+            guard awaitToken(position, request, isThere: !isCurrent) else { return false }
         }
         if isCurrent, settings.canRefreshCredential, !renewsInBackground(request, for: rateName(position, slot)) {
             actions.append(.refuseCredential(request.credential))
@@ -84,15 +84,19 @@ extension SendMachine {
     }
 
     /// Puts a recipient back until a newer access token has come; false if that has happened to it before.
-    private mutating func awaitToken(_ position: Int, _ request: InFlightRequest) -> Bool {
+    private mutating func awaitToken(_ position: Int, _ request: InFlightRequest, isThere: Bool) -> Bool {
         let slot = request.slot
-        guard batches[slot].unsent.awaitToken(position) else { return false }
+        guard batches[slot].unsent.awaitToken(position, isThere: isThere) else { return false }
+        batches[slot].acceptedBeforeToken = acceptedSends
+        enqueue(slot)
+        if isThere {
+            if request.isProbe { gate.mayProbe = true }
+            return true
+        }
         if request.isProbe { batches[slot].awaitsTokenForProbe = true }
         batches[slot].refusedToken = request.credential
         batches[slot].awaitsTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
-        batches[slot].acceptedBeforeToken = acceptedSends
         awaitsToken = true
-        enqueue(slot)
         return true
     }
 

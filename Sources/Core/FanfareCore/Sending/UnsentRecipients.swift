@@ -184,11 +184,11 @@ struct UnsentRecipients: Sendable {
         return true
     }
 
-    /// Puts a position back whose access token was refused, to be sent after ``tokenCame()``; false if that has happened to
-    /// it before.
-    mutating func awaitToken(_ position: Int) -> Bool {
+    /// Puts a position back whose access token was refused, to be sent after ``tokenCame()``, or at once if a newer token
+    /// is there; false if that has happened to it before.
+    mutating func awaitToken(_ position: Int, isThere: Bool = false) -> Bool {
         guard refusedOnce.insert(position).inserted else { return false }
-        awaitingToken.append(position)
+        if isThere { repeated.append(position) } else { awaitingToken.append(position) }
         return true
     }
 
