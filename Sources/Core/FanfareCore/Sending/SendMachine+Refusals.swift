@@ -3,6 +3,7 @@ internal import StreamWire
 
 /// The first refusal of an access token since the last accepted send.
 struct DoubtedToken: Equatable, Sendable {
+    /// Which access token it is, see ``InFlightRequest/credential``.
     let credential: Int
     /// The hash of its recipient's name: another one is needed to conclude something about the token.
     let recipient: UInt64
@@ -12,7 +13,7 @@ struct DoubtedToken: Equatable, Sendable {
 extension SendMachine {
     // MARK: Refused
 
-    /// Whether FCM has accepted a send of the project since it last refused a recipient.
+    /// Whether FCM has accepted a send of the project since it last refused this recipient.
     ///
     /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
     func isProjectAccepted(since name: String) -> Bool {
@@ -70,7 +71,7 @@ extension SendMachine {
             // A recipient that was refused before was refused a minute ago or more, so with an older token than a fresh one.
             let hadOlder = batches[slot].recipients[position].history.refusals > 0 && gate.resources.isTokenFresh
             if isCurrent, hadOlder, isAccepted(request) { return false }
-            guard awaitToken(position, request, isThere: !isCurrent) else { return false }
+            guard awaitToken(position, request, hasNewer: !isCurrent) else { return false }
         }
         if isCurrent, settings.canRefreshCredential, !renewsInBackground(request, for: rateName(position, slot)) {
             actions.append(.refuseCredential(request.credential))
@@ -84,12 +85,12 @@ extension SendMachine {
     }
 
     /// Puts a recipient back until a newer access token has come; false if that has happened to it before.
-    private mutating func awaitToken(_ position: Int, _ request: InFlightRequest, isThere: Bool) -> Bool {
+    private mutating func awaitToken(_ position: Int, _ request: InFlightRequest, hasNewer: Bool) -> Bool {
         let slot = request.slot
-        guard batches[slot].unsent.awaitToken(position, isThere: isThere) else { return false }
+        guard batches[slot].unsent.awaitToken(position, hasNewer: hasNewer) else { return false }
         batches[slot].acceptedBeforeToken = acceptedSends
         enqueue(slot)
-        if isThere {
+        if hasNewer {
             if request.isProbe { gate.mayProbe = true }
             return true
         }

@@ -136,6 +136,7 @@ extension SendMachine {
         return true
     }
 
+    /// Replaces ``candidates`` by the recipients of the next request: of a blocked project by one, at random.
     private mutating func chooseCandidates(_ slot: Int, _ count: Int, sharing isShared: Bool) {
         guard gate.blockReason != nil, !batches[slot].source.isManagement else {
             return batches[slot].unsent.next(count, sharing: isShared, into: &candidates)

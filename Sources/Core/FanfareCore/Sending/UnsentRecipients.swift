@@ -114,14 +114,7 @@ struct UnsentRecipients: Sendable {
     mutating func nextAtRandom(_ random: Double) -> Int? {
         let ready = positions[head...].prefix { reach($0) < watermark.confirmed }.count
         guard repeated.isEmpty, ready > 0, !isGranted else { return next() }
-        let index = min(ready - 1, Int(random * Double(ready)))
-        positions.swapAt(head, head + index)
-        defer {
-            // The others keep their order.
-            head += 1
-            positions[head..<head + index].sort()
-        }
-        return positions[head]
+        return positions.remove(at: head + min(ready - 1, Int(random * Double(ready))))
     }
 
     private mutating func nextGranted() -> Int? {
@@ -184,11 +177,11 @@ struct UnsentRecipients: Sendable {
         return true
     }
 
-    /// Puts a position back whose access token was refused, to be sent after ``tokenCame()``, or at once if a newer token
-    /// is there; false if that has happened to it before.
-    mutating func awaitToken(_ position: Int, isThere: Bool = false) -> Bool {
+    /// Puts a position back whose access token was refused, to be sent after ``tokenCame()``, or at once if there is a newer
+    /// token; false if that has happened to it before.
+    mutating func awaitToken(_ position: Int, hasNewer: Bool = false) -> Bool {
         guard refusedOnce.insert(position).inserted else { return false }
-        if isThere { repeated.append(position) } else { awaitingToken.append(position) }
+        if hasNewer { repeated.append(position) } else { awaitingToken.append(position) }
         return true
     }
 

@@ -90,10 +90,10 @@ end
 -- grant_probe.
 --
 -- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the block
--- began or when one comes; one that was not refused, once at once; a refused one. Of the jobs of one batch that wait, the newest is probed: a job that came
--- before the block is more likely to be like the refused ones. Each worker keeps one batch for the probe, and takes another one
--- of a refused fan-out for each probe. Refused recipients that are due go through a worker, which ends those whose time is
--- over.
+-- began or when one comes; one that was not refused, the first of a block at once; a refused one. Of the jobs of one batch
+-- that wait, the newest is probed: a job that came before the block is more likely to be like the refused ones. Each worker
+-- keeps one batch for the probe, and takes another one of a refused fan-out for each probe. Refused recipients that are due
+-- go through a worker, which ends those whose time is over.
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end

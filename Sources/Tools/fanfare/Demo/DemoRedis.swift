@@ -23,7 +23,7 @@ final class DemoRedis {
         folder = made
         let words = PrivateRedis.words(folder: made, socket: made + "/redis.sock", port: nil, keepsData: false)
         do {
-            process = try ChildProcess(words, isQuiet: true, epilogue: .remove(made))
+            process = try ChildProcess(words, isQuiet: true, removing: made)
         } catch {
             rmdir(made)
             throw error

@@ -5,13 +5,6 @@ internal import Glibc
 /// Its parent is a shell that reads a pipe which only this process holds: when that ends, the shell terminates the program.
 /// Both have a session of their own, so that Ctrl-C reaches this process only, which ends the programs in order.
 final class ChildProcess {
-    /// What the shell does when the pipe ends, after the program has ended by then.
-    enum Epilogue {
-        case none
-        /// Removes a folder.
-        case remove(String)
-    }
-
     private let process: pid_t
     private let lifeline: Int32
     private var ended: Int32?
@@ -19,7 +12,7 @@ final class ChildProcess {
     /// The program's exit code is the shell's. `wait` also returns when the shell gets a signal, hence the loop.
     private static let script = """
         exec 3<&0
-        epilogue=$1
+        removed=$1
         shift
         "$@" 3<&- </dev/null &
         child=$!
@@ -40,14 +33,15 @@ final class ChildProcess {
             kill -0 "$child" 2>/dev/null || break
         done
         kill "$watch" 2>/dev/null
-        [ -z "$epilogue" ] || rm -rf "$epilogue"
+        [ -z "$removed" ] || rm -rf "$removed"
         exit "$code"
         """
 
     /// - Parameters:
     ///   - words: the program and its arguments; it is looked up in `PATH`.
     ///   - isQuiet: whether its output is dropped.
-    init(_ words: [String], isQuiet: Bool = false, epilogue: Epilogue = .none) throws {
+    ///   - removed: a folder that the shell removes once the program has ended; nil for none.
+    init(_ words: [String], isQuiet: Bool = false, removing removed: String? = nil) throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             throw Outcome.failed.because("cannot make a pipe: \(String(cString: strerror(errno)))")
@@ -55,10 +49,8 @@ final class ChildProcess {
         defer { close(ends[0]) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         lifeline = ends[1]
-        var folder = ""
-        if case .remove(let path) = epilogue { folder = path }
         var started: pid_t = 0
-        let shell = ["/bin/sh", "-c", Self.script, "sh", folder] + words
+        let shell = ["/bin/sh", "-c", Self.script, "sh", removed ?? ""] + words
         let code = Self.spawn(shell, input: ends[0], isQuiet, &started)
         process = started
         guard code == 0 else {
@@ -85,7 +77,7 @@ final class ChildProcess {
         if ended == nil { Glibc.kill(-process, SIGKILL) }
     }
 
-    /// Ends the program by the end of the pipe, and waits for it.
+    /// Terminates the program and waits for its end.
     func stop() {
         guard ended == nil else { return }
         terminate()

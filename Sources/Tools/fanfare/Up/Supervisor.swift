@@ -22,7 +22,8 @@ struct Supervisor {
         case kill(Part)
         /// Every part was ready for the first time.
         case announce
-        case note(String)
+        /// What an operator should know of a part, as the rest of a sentence about it.
+        case note(Part, String)
         /// No process is left.
         case finish(code: Int32)
     }
@@ -99,7 +100,7 @@ struct Supervisor {
         // A part that ends by itself at its first start would do so each time. It has said why.
         if !isAnnounced, code <= 128 {
             states[part] = .ended
-            actions.append(.note("the \(part.rawValue) \(how), so everything ends"))
+            actions.append(.note(part, "\(how), so everything ends"))
             return stop(code: part == .redis || code == 0 ? Outcome.unavailable.rawValue : code)
         }
         if case .ready(let since)? = states[part], nowMs - since >= Self.steadyMs { deaths[part] = 0 }
@@ -107,7 +108,7 @@ struct Supervisor {
         deaths[part] = count + 1
         let pause = min(Self.longestPauseMs, Self.pauseMs << Int64(min(count, 5)))
         states[part] = .pausing(untilMs: nowMs + pause)
-        actions.append(.note("the \(part.rawValue) \(how): it starts again in \(pause / 1_000) s"))
+        actions.append(.note(part, "\(how): it starts again in \(pause / 1_000) s"))
     }
 
     private mutating func advance(_ nowMs: Int64, _ actions: inout [Action]) {
@@ -116,7 +117,7 @@ struct Supervisor {
             case .pausing(let until) where nowMs >= until: start(part, nowMs, &actions)
             case .starting(let since) where nowMs - since >= Self.slowMs && !slow.contains(part):
                 slow.insert(part)
-                actions.append(.note("the \(part.rawValue) is not ready after \(Self.slowMs / 1_000) s"))
+                actions.append(.note(part, "is not ready after \(Self.slowMs / 1_000) s"))
             default: break
             }
         }

@@ -68,9 +68,9 @@ final class UpRun {
         case .terminate(let part): processes[part]?.terminate()
         case .kill(let part): processes[part]?.kill()
         case .announce: announce()
-        case .note(let text):
-            Console.error("fanfare up: \(text)")
-            if text.hasPrefix("the redis ") { Console.error("fanfare up: the log of redis-server is \(redisLog)") }
+        case .note(let part, let text):
+            Console.error("fanfare up: the \(part.rawValue) \(text)")
+            if part == .redis { Console.error("fanfare up: the log of redis-server is \(redisLog)") }
         case .finish: break
         }
     }

@@ -28,7 +28,7 @@ import Testing
         var now: Int64 = 0
         for pause in [1, 2, 4, 8, 16, 30, 30] as [Int64] {
             let died = supervisor.handle(.ended(.worker, code: 137), nowMs: now)
-            #expect(died == [.note("the worker was killed by signal 9: it starts again in \(pause) s")])
+            #expect(died == [.note(.worker, "was killed by signal 9: it starts again in \(pause) s")])
             #expect(supervisor.handle(.tick, nowMs: now + pause * 1_000 - 1) == [])
             now += pause * 1_000
             #expect(supervisor.handle(.tick, nowMs: now) == [.start(.worker)])
@@ -36,7 +36,7 @@ import Testing
         }
         now += 60_000
         let died = supervisor.handle(.ended(.worker, code: 0), nowMs: now)
-        #expect(died == [.note("the worker ended with exit code 0: it starts again in 1 s")], "after a steady minute")
+        #expect(died == [.note(.worker, "ended with exit code 0: it starts again in 1 s")], "after a steady minute")
     }
 
     @Test(arguments: [(Supervisor.Part.redis, Int32(1), Int32(69)), (.sandbox, 69, 69), (.sandbox, 78, 78)])
@@ -45,7 +45,7 @@ import Testing
         _ = supervisor.handle(.tick, nowMs: 0)
         if part == .sandbox { _ = supervisor.handle(.ready(.redis), nowMs: 0) }
         let actions = supervisor.handle(.ended(part, code: code), nowMs: 1)
-        #expect(actions.first == .note("the \(part.rawValue) ended with exit code \(code), so everything ends"))
+        #expect(actions.first == .note(part, "ended with exit code \(code), so everything ends"))
         guard part == .sandbox else { return #expect(actions.last == .finish(code: exit)) }
         #expect(actions.last == .terminate(.redis))
         #expect(supervisor.handle(.ended(.redis, code: 0), nowMs: 2) == [.finish(code: exit)])
@@ -62,7 +62,7 @@ import Testing
         var supervisor = Supervisor(Self.all, drainMs: 1_000)
         _ = supervisor.handle(.tick, nowMs: 0)
         #expect(supervisor.handle(.tick, nowMs: 19_999) == [])
-        #expect(supervisor.handle(.tick, nowMs: 20_000) == [.note("the redis is not ready after 20 s")])
+        #expect(supervisor.handle(.tick, nowMs: 20_000) == [.note(.redis, "is not ready after 20 s")])
         #expect(supervisor.handle(.tick, nowMs: 40_000) == [])
     }
 

@@ -13,25 +13,7 @@ import Testing
     private func sending(_ claim: Claim, _ spec: JobSpec = .message(total: 5), fingerprint: UInt64 = 7) -> MachineRig {
         var settings = SendMachine.Settings()
         settings.canRefreshCredential = false
-        return sending(claim, spec, settings, fingerprint: fingerprint)
-    }
-
-    private func sending(_ claim: Claim, _ spec: JobSpec, _ settings: SendMachine.Settings, fingerprint: UInt64 = 7)
-        -> MachineRig
-    {
-        var rig = MachineRig(settings)
-        rig.machine.gate.resources.credentialFingerprint = fingerprint
-        rig.hold(claim, spec)
-        rig.send()
-        return rig
-    }
-
-    private func blocked(probe: Bool = false) -> ClaimReply {
-        .empty(permits: 100) {
-            $0.probeMs = 1_000
-            $0.blockReason = "HTTP 403 denied"
-            $0.isProbe = probe
-        }
+        return MachineRig.sending(claim, spec, settings, fingerprint: fingerprint)
     }
 
     // MARK: One recipient
@@ -130,7 +112,7 @@ import Testing
         var settings = SendMachine.Settings()
         settings.protocols.transport = .legacy
         settings.canRefreshCredential = false
-        var rig = sending(.of(count: 10), .message(total: 10) { $0.format = .legacy }, settings)
+        var rig = MachineRig.sending(.of(count: 10), .message(total: 10) { $0.format = .legacy }, settings)
         #expect(rig.requests.count == 1)
         rig.answer(.refusedToken)
         let call = rig.confirm().call
@@ -178,10 +160,10 @@ import Testing
     @Test func blockedProjectSendsOneRecipientAtHandAsItsProbe() {
         var rig = MachineRig()
         rig.hold(.of(count: 3), .message(total: 3))
-        rig.handle(.claimReplied(blocked(), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(), askedNs: rig.now.monotonicNs))
         rig.send()
         #expect(rig.requests.isEmpty && rig.logs.count { $0.contains("cannot send") } == 1)
-        rig.handle(.claimReplied(blocked(probe: true), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(probe: true), askedNs: rig.now.monotonicNs))
         #expect(rig.takeNamed().contains("retryCredential"))
         for _ in 0..<2 {
             rig.send()
@@ -208,24 +190,24 @@ import Testing
             rig.handle(.claimReplied(reply, askedNs: rig.now.monotonicNs))
         }
         for _ in 0..<3 {
-            reply(blocked())
+            reply(ClaimReply.blocked())
             reply(.empty())
         }
         #expect(lines() == ["blocked", "sends"])
-        reply(blocked())
+        reply(ClaimReply.blocked())
         #expect(lines() == ["blocked", "sends", "blocked"], "after a minute, while it is blocked")
-        reply(blocked())
+        reply(ClaimReply.blocked())
         reply(.empty())
-        reply(blocked())
+        reply(ClaimReply.blocked())
         #expect(lines() == ["blocked", "sends", "blocked", "sends"])
-        for _ in 0..<4 { reply(blocked()) }
+        for _ in 0..<4 { reply(ClaimReply.blocked()) }
         #expect(lines().last == "blocked")
     }
 
     @Test func probeThatFCMJudgesForItselfIsUnused() {
         var rig = MachineRig()
         rig.hold(.of(count: 2), .message(total: 2))
-        rig.handle(.claimReplied(blocked(probe: true), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(probe: true), askedNs: rig.now.monotonicNs))
         rig.send()
         rig.answer(.dead)
         rig.flushNow()
@@ -238,7 +220,7 @@ import Testing
         var settings = SendMachine.Settings()
         settings.protocols.transport = .legacy
         var rig = MachineRig(settings)
-        rig.handle(.claimReplied(blocked(probe: true), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(probe: true), askedNs: rig.now.monotonicNs))
         rig.hold(.of(count: 10), .message(total: 10) { $0.format = .legacy })
         rig.machine.gate.block("why", now: rig.now.monotonicNs)
         rig.machine.gate.mayProbe = true
@@ -248,7 +230,7 @@ import Testing
 
     @Test func refusedRecipientsGoBackWhileTheProjectIsBlocked() {
         var rig = MachineRig()
-        rig.handle(.claimReplied(blocked(), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(), askedNs: rig.now.monotonicNs))
         let now = rig.now.projectMs
         let claim = Claim.of(count: 4) {
             $0.pass = .retry
@@ -282,13 +264,13 @@ import Testing
 
     @Test func lifetimeOfARefusedRecipientRunsOnWhileBlocked() {
         var rig = MachineRig()
-        rig.handle(.claimReplied(blocked(), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(), askedNs: rig.now.monotonicNs))
         let history = RecipientHistory(attempts: 1, firstAttemptMs: rig.now.projectMs - 90_000, refusals: 1)
         let claim = Claim.of {
             $0.pass = .retry
             $0.recipients[0].history = history
         }
-        var reply = blocked()
+        var reply = ClaimReply.blocked()
         reply.claims = [claim]
         rig.handle(.claimReplied(reply, askedNs: rig.now.monotonicNs))
         rig.handle(.specLoaded(job: "j", .message(ttl: "80s")))
@@ -300,8 +282,8 @@ import Testing
     /// The one recipient that Redis chose as the probe is sent, refused or not.
     @Test func claimedProbeIsSentAlthoughItWasRefused() {
         var rig = MachineRig()
-        rig.handle(.claimReplied(blocked(), askedNs: rig.now.monotonicNs))
-        var reply = blocked()
+        rig.handle(.claimReplied(ClaimReply.blocked(), askedNs: rig.now.monotonicNs))
+        var reply = ClaimReply.blocked()
         reply.claims = [
             .of {
                 $0.pass = .retry

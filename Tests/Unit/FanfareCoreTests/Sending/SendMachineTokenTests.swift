@@ -6,28 +6,9 @@ import Testing
 
 /// (401, what is known of the recipient, its token and the credential) → what becomes of the recipient and the token.
 @Suite struct SendMachineTokenTests {
-    /// A batch in flight, of a project with this credential.
-    private func sending(_ claim: Claim, _ spec: JobSpec, _ settings: SendMachine.Settings, fingerprint: UInt64 = 7)
-        -> MachineRig
-    {
-        var rig = MachineRig(settings)
-        rig.machine.gate.resources.credentialFingerprint = fingerprint
-        rig.hold(claim, spec)
-        rig.send()
-        return rig
-    }
-
-    private func blocked(probe: Bool = false) -> ClaimReply {
-        .empty(permits: 100) {
-            $0.probeMs = 1_000
-            $0.blockReason = "HTTP 403 denied"
-            $0.isProbe = probe
-        }
-    }
-
     /// Every recipient with a 401 waits for the next token; whether the others wait, too, depends on the evidence.
     @Test func tokenOfAnAcceptedCredentialIsRenewedInTheBackground() {
-        var rig = sending(.of(count: 4), .message(total: 4), .init())
+        var rig = MachineRig.sending(.of(count: 4), .message(total: 4), .init())
         rig.answer(.sent())
         _ = rig.takeNamed()
         rig.answer(.refusedToken)
@@ -50,7 +31,7 @@ import Testing
 
     /// One recipient proves nothing about the token, however many messages are for it.
     @Test func oneRecipientsRefusedTokenHoldsBackNoOther() {
-        var rig = sending(.of(count: 2), .message(total: 2), .init())
+        var rig = MachineRig.sending(.of(count: 2), .message(total: 2), .init())
         for job in ["k", "l", "m"] { rig.hold(.named(["t1"], job), .message()) }
         rig.send()
         rig.answer(.sent())
@@ -66,7 +47,7 @@ import Testing
 
     /// A fresh token of an accepted credential is in order, so many recipients' 401s hold back no other either.
     @Test func freshTokenIsRenewedInTheBackgroundHoweverManyRecipientsAreRefused() {
-        var rig = sending(.of(count: 6), .message(total: 6), .init())
+        var rig = MachineRig.sending(.of(count: 6), .message(total: 6), .init())
         rig.machine.gate.resources.isTokenFresh = true
         rig.answer(.sent())
         for _ in 0..<4 { rig.answer(.refusedToken) }
@@ -78,7 +59,7 @@ import Testing
     }
 
     @Test func freshTokenOfANewCredentialIsRefused() {
-        var rig = sending(.of(), .message(), .init())
+        var rig = MachineRig.sending(.of(), .message(), .init())
         rig.machine.gate.resources.isTokenFresh = true
         rig.answer(.refusedToken)
         #expect(rig.takeNamed().contains("refuseCredential 0"))
@@ -86,7 +67,7 @@ import Testing
 
     /// A 401 that was in flight when a newer token came says nothing about that one.
     @Test func recipientRefusedWithAnOlderTokenIsSentAgainWithTheNewer() {
-        var rig = sending(.of(count: 3), .message(total: 3), .init())
+        var rig = MachineRig.sending(.of(count: 3), .message(total: 3), .init())
         rig.answer(.sent())
         rig.machine.gate.resources.credentialGeneration = 1
         _ = rig.takeNamed()
@@ -103,7 +84,7 @@ import Testing
 
     /// An older token's 401 does not end the wait of a recipient that the current one was refused for.
     @Test func lateRefusalOfAnOlderTokenEndsNoWait() {
-        var rig = sending(.of(count: 3), .message(total: 3), .init())
+        var rig = MachineRig.sending(.of(count: 3), .message(total: 3), .init())
         rig.answer(.sent())
         rig.answer(.unsent)
         rig.machine.gate.resources.credentialGeneration = 1
@@ -119,7 +100,7 @@ import Testing
     /// whose other recipients are all refused would else keep a token that FCM refuses.
     @Test(arguments: [(0, false, true), (0, true, true), (1, false, true), (2, false, true), (1, true, false)])
     func refusedRecipientGetsANewerToken(refusals: Int, isFresh: Bool, waits: Bool) {
-        var rig = sending(.of("a"), .message(), .init())
+        var rig = MachineRig.sending(.of("a"), .message(), .init())
         rig.answer(.sent())
         rig.machine.gate.resources.isTokenFresh = isFresh
         let claim = Claim.of("b") {
@@ -138,9 +119,9 @@ import Testing
 
     /// The probe of a blocked project is sent again with the next token, or each stale one would cost a minute.
     @Test func probeWithARefusedTokenIsRepeated() {
-        var rig = sending(.of(), .message(), .init())
+        var rig = MachineRig.sending(.of(), .message(), .init())
         rig.answer(.sent())
-        rig.handle(.claimReplied(blocked(probe: true), askedNs: rig.now.monotonicNs))
+        rig.handle(.claimReplied(ClaimReply.blocked(probe: true), askedNs: rig.now.monotonicNs))
         rig.hold(.of("k"), .message())
         rig.machine.gate.block("why", now: rig.now.monotonicNs)
         rig.machine.gate.mayProbe = true
@@ -157,7 +138,7 @@ import Testing
     }
 
     @Test func recipientWaitsForNoTokenThatDoesNotCome() {
-        var rig = sending(.of(), .message(), .init())
+        var rig = MachineRig.sending(.of(), .message(), .init())
         rig.answer(.sent())
         rig.hold(.named(["otp"], "k"), .message(ttl: "0s"))
         rig.send()
@@ -171,7 +152,7 @@ import Testing
     }
 
     @Test func recipientThatWaitsForATokenEndsWithItsJob() {
-        var rig = sending(.of(), .message(), .init())
+        var rig = MachineRig.sending(.of(), .message(), .init())
         rig.answer(.refusedToken)
         rig = rig.hearing(.end(job: "j", status: "cancelled"))
         #expect(rig.writeAll().written == "0c")
@@ -180,7 +161,7 @@ import Testing
 
     /// The recipient was refused before the accepted send, and waited for a token meanwhile.
     @Test func tokenRefusedAgainAfterAnAcceptedSendIsNoEvidence() {
-        var rig = sending(.of(count: 2), .message(total: 2), .init())
+        var rig = MachineRig.sending(.of(count: 2), .message(total: 2), .init())
         rig.answer(.refusedToken)
         rig.answer(.sent())
         rig.machine.gate.resources.credentialGeneration = 1
@@ -193,7 +174,7 @@ import Testing
     }
 
     @Test func tokenRefusedTwiceIsEvidence() {
-        var rig = sending(.of(), .message(), .init())
+        var rig = MachineRig.sending(.of(), .message(), .init())
         rig.answer(.refusedToken)
         rig.machine.gate.resources.credentialGeneration = 1
         rig.send()
