@@ -7,7 +7,7 @@ import Testing
 struct CookbookTests {
     private static let million = "A million recipients from SQL"
     private static let code = "A one-time code"
-    private static let topics = "Topics"
+    private static let topics = "Subscribers of a topic"
     private static let dead = "Delete dead tokens from SQL"
     private static let priorities = "Priorities"
     private static let zones = "A campaign per time zone"
