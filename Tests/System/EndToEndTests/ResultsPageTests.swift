@@ -52,6 +52,7 @@ import Testing
             [
                 "id": "all", "message": hello, "results": "all", "delivery": "replace",
                 "tokens": Rig.tokens(["a", "sbx-lost-1-b", "sbx-invalid-c"]),
+                "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "tracestate": "v=1",
             ],
             ["id": "fids", "message": hello, "fids": Rig.tokens(["fid1", "sbx-unregistered-fid"])],
             [
@@ -102,6 +103,7 @@ import Testing
                     }
                 }
                 for entry in try await rig.entries("results", in: project) {
+                    written["results entry", default: []].formUnion(entry.keys)
                     let names = try WrittenFields.names(ofResults: Array((entry["results"] ?? "").utf8))
                     written["results", default: []].formUnion(names)
                 }

@@ -301,9 +301,8 @@ final class Rig {
         let key = "fanfare:{\(project ?? self.project)}:\(stream)"
         let reply = try await client.send(RedisCommand("XRANGE", key, "-", "+"))
         let entries = (reply.array ?? []).compactMap { StreamEntry($0) }
-        if stream != "results" {
-            for entry in entries { WrittenFields.check(entry.fields.map(\.name), in: stream) }
-        }
+        let table = stream == "results" ? "results entry" : stream
+        for entry in entries { WrittenFields.check(entry.fields.map(\.name), in: table) }
         return entries.map { entry in
             Dictionary(uniqueKeysWithValues: entry.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) })
         }

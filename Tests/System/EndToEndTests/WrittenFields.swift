@@ -9,7 +9,10 @@ enum WrittenFields {
             "results": "## results", "feedback": "## feedback", "hash": "## The hash", "dead": "## dead",
             "upstream": "## upstream",
         ]
-        return sections.mapValues { Set((try? PageTable(page: "Results", section: $0).names) ?? []) }
+        var tables = sections.mapValues { Set((try? PageTable(page: "Results", section: $0).names) ?? []) }
+        let entry = try? PageTable(page: "Results", section: "## results", column: "field of an entry")
+        tables["results entry"] = Set(entry?.names ?? [])
+        return tables
     }()
 
     /// The name that the page uses for a field: names of errors and of pushed fields vary.

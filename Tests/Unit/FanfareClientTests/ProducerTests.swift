@@ -146,6 +146,16 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         #expect(try read(#"{"i":0,"group":"K","status":"sent"}"#).group == nil)
     }
 
+    @Test func resultEntryHasTheTraceContextOfItsJob() throws {
+        func read(_ fields: [String]) throws -> ResultEntry {
+            try ResultEntry(try #require(StreamEntry(.array([bulk("1-0"), .array(fields.map(bulk))]))))
+        }
+        let traced = try read(["job", "j", "results", "[]", "traceparent", "00-x", "tracestate", "v=1"])
+        #expect(traced.traceparent == "00-x" && traced.tracestate == "v=1")
+        let plain = try read(["job", "j", "results", "[]"])
+        #expect(plain.traceparent == nil && plain.tracestate == nil)
+    }
+
     @Test(arguments: ["{}", "[", "[{\"i\":\"x\"}]", "[{\"i\":0,\"status\":\"sent\"}]", "[1]"])
     func unreadableResultsDoNotTrap(results: String) {
         let value = RedisValue.array([bulk("1-0"), .array(["job", "j", "results", results].map(bulk))])

@@ -60,6 +60,15 @@ import Testing
         }
     }
 
+    @Test func refusalWithoutAFieldPausesWithTheFieldOfAnEarlierOne() async throws {
+        try await withGuardBench { guards in
+            var run = try await run(guards)
+            #expect(try await run.record(Self.digits("1", 52), detail: "message.apns").paused == nil)
+            let reply = try await run.record(Self.digits("0", 47) + "1")
+            #expect(reply.reason == "message refused: 53 of 100 INVALID_ARGUMENT (message.apns)")
+        }
+    }
+
     @Test func repeatedCallAnswersTheSameAndPausesOnce() async throws {
         try await withGuardBench { guards in
             var run = try await run(guards)

@@ -6,6 +6,10 @@ public struct ResultEntry: Sendable {
     public var id: String
     public var job: String
     public var results: [JobResult]
+    /// The trace context that the producer gave the job (``PushJob/traceparent``); nil without one, and from older workers.
+    public var traceparent: String?
+    /// Only with ``traceparent``.
+    public var tracestate: String?
 
     /// - Throws: ``FanfareClientError`` if no worker wrote the entry.
     public init(_ entry: StreamEntry) throws(FanfareClientError) {
@@ -24,5 +28,7 @@ public struct ResultEntry: Sendable {
         self.id = entry.id
         self.job = job
         results = values.compactMap { JobResult($0) }
+        traceparent = entry.text("traceparent")
+        tracestate = entry.text("tracestate")
     }
 }

@@ -29,7 +29,7 @@ end
 -- Adds the first attempts of a flush, and judges each one together with those before it. Part of the flush's step.
 -- `count`: their number; `refusals`: a digit for each, up to the last refusal; nil for none. Returns the reason of a pause;
 -- nil when the job continues.
-function judge_message(flush, count, refusals, detail)
+function judge_message(base, id, flush, count, refusals, detail)
   local spec = flush.spec
   if flush.class ~= 'fanout' or count <= 0 or spec.judged then return nil end
   local seen, known = tonumber(spec.answers) or 0, spec.refusals or ''
@@ -39,9 +39,10 @@ function judge_message(flush, count, refusals, detail)
   local new = string.sub((refusals or '') .. string.rep('0', count), 1, count)
   local last = string.sub(known .. new, -JUDGED)
   add_pair(flush.spec_fields, 'refusals', string.find(last, '1', 1, true) and last or '')
-  if detail then add_pair(flush.spec_fields, 'refused_detail', detail) else detail = spec.refused_detail end
+  if detail then add_pair(flush.spec_fields, 'refused_detail', detail) end
   local refused = find_refused(known .. new, #known)
   if not refused then return nil end
+  detail = detail or redis.call('HGET', base .. 'spec:' .. id, 'refused_detail')
   return 'message refused: ' .. int(refused) .. ' of ' .. int(JUDGED) .. ' INVALID_ARGUMENT'
     .. (detail and detail ~= '' and ' (' .. detail .. ')' or '')
 end

@@ -17,13 +17,13 @@ do
 
 -- Each reads the fields of a hash that a flush needs. A table of a fixed size is made faster than one that grows.
 local function read_spec(base, id)
-  local left, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, refusals, refused_detail,
-    judged, guarded, parked, untried, born = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'answers', 'total',
-      'class', 'paused', 'next', 'ending', 'unsent', 'member', 'keep', 'passed', 'refusals', 'refused_detail', 'judged',
-      'guarded', 'parked', 'untried', 'born'))
+  local left, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, refusals, judged, guarded,
+    parked, untried, born, traceparent = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'answers', 'total',
+      'class', 'paused', 'next', 'ending', 'unsent', 'member', 'keep', 'passed', 'refusals', 'judged', 'guarded', 'parked',
+      'untried', 'born', 'traceparent'))
   return left and { left = left, answers = answers, total = total, class = class, paused = paused, next = next_index,
-    ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, refusals = refusals,
-    refused_detail = refused_detail, judged = judged, guarded = guarded, parked = parked, untried = untried, born = born }
+    ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, refusals = refusals, judged = judged,
+    guarded = guarded, parked = parked, untried = untried, born = born, traceparent = traceparent }
 end
 
 local function read_batch(batch)
@@ -240,7 +240,9 @@ local function decide_flush(base, id, n, flush, call, args, at)
   if flush.had_waiting and #flush.indexes > 0 then removed, fewer = parts.stop_waiting(base, id, flush.indexes) end
   local retried, grown, more = parts.write_retries(base, id, flush, args, at, call.retries)
   if flush.first_time and call.hold_ms > 0 then hold_project(base, call.hold_ms, flush.now()) end
-  if flush.first_time then flush.refused = judge_message(flush, call.answers, call.refusals, call.refused_detail) end
+  if flush.first_time then
+    flush.refused = judge_message(base, id, flush, call.answers, call.refusals, call.refused_detail)
+  end
   local left, untried = tonumber(flush.spec.left) - flush.fresh, count_untried(flush, call)
   if left <= 0 then
     finish_job(base, id, flush.job, flush.spec, { counters = flush.job_fields, batch = holder.owner and flush.batch,

@@ -118,13 +118,17 @@ local function new_indexes(flush)
   return new
 end
 
--- Appends the new results to `results`. Before the step: an entry of an outgoing stream cannot be undone. Returns the
--- entry's id; nil when there is no entry.
+-- Appends the new results to `results`, with the trace context of the job's producer if it gave one. Before the step: an
+-- entry of an outgoing stream cannot be undone. Returns the entry's id; nil when there is no entry.
 function parts.write_results(base, id, letters, objects, flush)
   if flush.old then objects = new_objects(objects, letters, flush.old) end
   if objects == '' then return nil end
   check_rights(base, 'record')
-  return redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects)
+  local parent, stream = flush.spec.traceparent, base .. 'results'
+  if not parent then return redis.call('XADD', stream, '*', 'job', id, 'results', objects) end
+  local state = redis.call('HGET', base .. 'spec:' .. id, 'tracestate')
+  if not state then return redis.call('XADD', stream, '*', 'job', id, 'results', objects, 'traceparent', parent) end
+  return redis.call('XADD', stream, '*', 'job', id, 'results', objects, 'traceparent', parent, 'tracestate', state)
 end
 
 -- A block of the index has so many entries of `results`, or ends with an entry of so many bytes of fingerprints.
