@@ -281,7 +281,7 @@ let package = Package(
         .target(
             name: "FanfareDashboard",
             dependencies: [
-                "FanfareClient", "FanfareHTTP", "FanfareJSON", "FanfareModel", "StreamWire",
+                "FanfareClient", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel", "StreamWire",
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -463,8 +463,8 @@ let package = Package(
         .testTarget(
             name: "FanfareDashboardTests",
             dependencies: [
-                "FanfareDashboard", "FanfareClient", "FanfareRedis", "FanfareJSON", "FanfareModel", "RedisTransport",
-                "StreamWire",
+                "FanfareDashboard", "FanfareClient", "FanfareRedis", "FanfareJSON", "FanfareMetrics", "FanfareModel",
+                "RedisTransport", "StreamWire",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],

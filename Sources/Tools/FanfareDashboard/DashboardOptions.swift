@@ -10,6 +10,8 @@ public struct DashboardOptions: Equatable, Sendable {
     public var isReadOnly = false
     /// The access token; nil if none is required.
     public var token: String?
+    /// A token that opens the metrics alone; nil if only ``token`` does.
+    public var metricsToken: String?
     /// Host names that a proxy may put into `Host`, besides those of this machine.
     public var allowedHosts: [String] = []
     /// The header in which a proxy of ``allowedHosts`` names the user; nil if none does.
@@ -32,17 +34,16 @@ public struct DashboardOptions: Equatable, Sendable {
         if userHeader != nil, allowedHosts.isEmpty {
             return "only a proxy (--allow-host) can name the user in a header"
         }
-        if let token {
-            guard token.utf8.count >= Self.leastTokenBytes else {
-                return "the token has fewer than \(Self.leastTokenBytes) characters"
-            }
-            guard token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                return "the token may only hold visible ASCII characters"
-            }
-            return nil
-        }
+        if let fault = token.flatMap(Self.fault) { return "the token \(fault)" }
+        if let fault = metricsToken.flatMap(Self.fault) { return "the token of the metrics \(fault)" }
+        if token != nil { return nil }
         if !isLoopback { return "\(host) is not an address of this machine alone, so a token is needed" }
         if !allowedHosts.isEmpty { return "users behind a proxy cannot be distinguished, so a token is needed" }
         return nil
+    }
+
+    private static func fault(ofToken token: String) -> String? {
+        guard token.utf8.count >= leastTokenBytes else { return "has fewer than \(leastTokenBytes) characters" }
+        return token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) ? nil : "may only hold visible ASCII characters"
     }
 }

@@ -58,7 +58,12 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         case ["api", "fleet"]:
             let (fleet, trouble) = await hub.current()
             if let fleet { return .json(fleet) }
-            return .error(503, "unavailable", trouble ?? "The fleet has not been read yet.")
+            return .error(503, "unavailable", trouble ?? Self.unread)
+        case ["metrics"]:
+            let (snapshot, trouble) = await hub.currentSnapshot()
+            if let snapshot { return .text(FleetExposition.text(snapshot), type: FleetExposition.contentType) }
+            // A figure of the past would pass for one of now: Prometheus takes this as a target that is down.
+            return .error(503, "unavailable", trouble ?? Self.unread)
         case ["api", "jobs"]:
             guard let id = request.query["id"], Identifiers.isJob(id) else { return Self.badID }
             return try await search(id)
@@ -81,6 +86,8 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         default: return nil
         }
     }
+
+    private static var unread: String { "The fleet has not been read yet." }
 
     private func isInProject(_ parts: [String]) -> Bool { parts.count >= 4 && parts.starts(with: ["api", "projects"]) }
 

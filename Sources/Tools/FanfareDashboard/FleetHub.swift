@@ -23,6 +23,8 @@ actor FleetHub {
     private var workers: [JSONObject] = []
     private var workerRows: JSONValue = .array([])
     private var nowMs: Int64 = 0
+    /// The last snapshot; nil before the first one.
+    private var snapshot: FleetSnapshot?
     private var trouble: String?
     /// The last change of the overview; empty if there is none to send.
     private var change: [UInt8] = []
@@ -49,6 +51,7 @@ actor FleetHub {
             if rows[project.id] != row { changed.append(.object(row)) }
             (projects[project.id], rows[project.id]) = (whole, row)
         }
+        self.snapshot = snapshot
         history.add(snapshot)
         let isStep = sparklines.add(snapshot)
         workers = snapshot.workers.map { json.object($0) }
@@ -116,6 +119,9 @@ actor FleetHub {
 
     /// The current view; nil before the first one and while Redis does not answer.
     func current() -> (JSONObject?, trouble: String?) { (version > 0 && trouble == nil ? whole : nil, trouble) }
+
+    /// The current snapshot; nil before the first one and while Redis does not answer.
+    func currentSnapshot() -> (FleetSnapshot?, trouble: String?) { (trouble == nil ? snapshot : nil, trouble) }
 
     /// Everything, for programs.
     private var whole: JSONObject {

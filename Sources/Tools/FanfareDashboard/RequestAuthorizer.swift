@@ -4,7 +4,8 @@ internal import FanfareModel
 ///
 /// There are three rules. Another site that is open in the same browser may neither read nor act: its requests carry
 /// another `Host` (DNS rebinding), or another `Origin` and no ``header``. A user needs the token, or a session that began
-/// with it. A read-only dashboard refuses all actions.
+/// with it. A read-only dashboard refuses all actions. The metrics have a token of their own, so that a scraper need not
+/// hold the one of operators.
 struct RequestAuthorizer: Sendable {
     let options: DashboardOptions
 
@@ -18,8 +19,13 @@ struct RequestAuthorizer: Sendable {
         let isChange = request.method == "POST"
         if isChange, let refusal = forgeryRefusal(request) { return refusal }
         // Check the decoded parts, which are routed: a path can spell them differently (`//api`, `/%61pi`).
-        let isGuarded = request.parts.map { $0.first == "api" } ?? true
-        if isGuarded, let refusal = await loginRefusal(of: request, sessions: sessions, now: now) { return refusal }
+        let isGuarded = request.parts.map { ["api", "metrics"].contains($0.first) } ?? true
+        let scrapeToken = request.parts == ["metrics"] ? options.metricsToken : nil
+        if isGuarded,
+            let refusal = await loginRefusal(of: request, accepting: scrapeToken, sessions: sessions, now: now)
+        {
+            return refusal
+        }
         // The story of a token is a query: it is posted so that no address holds the token.
         if isChange, options.isReadOnly, isGuarded, request.parts != ["api", "token"] {
             return .error(403, "read_only", "This dashboard is read-only.")
@@ -28,12 +34,20 @@ struct RequestAuthorizer: Sendable {
     }
 
     /// The refusal of a request that neither gives the token nor has a session that began with it; nil if it may read.
-    func loginRefusal(of request: WebRequest, sessions: Sessions, now: Duration) async -> WebReply? {
-        guard let token = options.token else { return nil }
+    ///
+    /// - Parameter other: another token that the request may give.
+    func loginRefusal(
+        of request: WebRequest,
+        accepting other: String? = nil,
+        sessions: Sessions,
+        now: Duration
+    ) async -> WebReply? {
+        let tokens = [options.token, other].compactMap { $0 }
+        guard !tokens.isEmpty else { return nil }
         let headers = [(name: "WWW-Authenticate", value: #"Bearer realm="fanfare""#)]
         let unauthenticated = WebReply.error(401, "unauthorized", "Log in first.", headers: headers)
         if let header = request.headers["authorization"] {
-            if BearerToken(token).accepts(authorization: header) { return nil }
+            if tokens.contains(where: { BearerToken($0).accepts(authorization: header) }) { return nil }
             return await sessions.refuse(peer: request.peer, now: now) ? unauthenticated : .tooManyTokens
         }
         guard let session = request.cookie(Self.cookie) else { return unauthenticated }

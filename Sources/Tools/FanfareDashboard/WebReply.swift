@@ -24,8 +24,8 @@ struct WebReply: Sendable {
         return WebReply(status: status, type: "application/json; charset=utf-8", bytes: bytes, headers: headers)
     }
 
-    static func text(_ text: String) -> WebReply {
-        WebReply(status: 200, type: "text/plain; charset=utf-8", bytes: Array(text.utf8))
+    static func text(_ text: String, type: String = "text/plain; charset=utf-8") -> WebReply {
+        WebReply(status: 200, type: type, bytes: Array(text.utf8))
     }
 
     /// An error with a code for programs and a sentence for users.

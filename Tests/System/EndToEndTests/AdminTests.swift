@@ -91,6 +91,56 @@ import Testing
         }
     }
 
+    /// The lines of a gauge of the fleet, with its `HELP` and `TYPE`, and the series that must be equal at this moment.
+    private func fleet(_ port: Int) throws -> (heads: [String], series: [String]) {
+        let lines = try ask(port, "/metrics").split(separator: "\n").map(String.init)
+        let names = Set(try PageTable(page: "Metrics", section: "### Gauges of the fleet", column: "metric").names)
+        // These change by themselves.
+        let moving = ["fanfare_permits", "fanfare_permit_rate", "fanfare_oldest_wait_seconds", "fanfare_fanout_epoch"]
+        let heads = lines.filter { $0.hasPrefix("# ") && names.contains(String($0.split(separator: " ")[2])) }
+        let series = lines.filter { line in
+            let name = line.prefix { $0 != "{" && $0 != " " }
+            return names.contains(String(name)) && !moving.contains(String(name))
+        }
+        return (heads, series)
+    }
+
+    @Test func dashboardServesTheSameGaugesOfTheFleetAndAlsoWithoutAWorker() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let file = try rig.configuration(extra: "admin: { listen: \"127.0.0.1:0\" }")
+            let worker = try await rig.startWorker(file, until: "The admin address listens.")
+            let dashboard = try ChildProcess(["dashboard", "-c", file, "--listen", "127.0.0.1:0"])
+            try await dashboard.logged("dashboard: http://127.0.0.1:")
+            let (ofWorker, ofDashboard) = (
+                try port(of: worker),
+                try #require(dashboard.stderr.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })
+            )
+            try await rig.push(["id": "later", "message": hello, "token": "t", "not_before": "4000000000000"])
+            let lines = [
+                #"fanfare_jobs_scheduled{project="demo"} 1"#, #"fanfare_recipients_waiting{project="demo"} 1"#,
+                #"fanfare_workers_alive{project="demo"} 1"#,
+            ]
+            for port in [ofWorker, ofDashboard] { try await metrics(port, show: lines) }
+            let (here, there) = (try fleet(ofWorker), try fleet(ofDashboard))
+            #expect(here.heads == there.heads && here.heads.count > 40)
+            #expect(here.series == there.series && here.series.count > 15)
+
+            worker.signal(SIGTERM)
+            #expect(try await worker.wait() == 0)
+            try await rig.push(["id": "now", "message": hello, "token": "t"])
+            try await metrics(
+                ofDashboard,
+                show: [
+                    #"fanfare_workers_alive{project="demo"} 0"#, #"fanfare_entries_waiting{project="demo"} 1"#,
+                    #"fanfare_jobs_open{project="demo"} 1"#,
+                ]
+            )
+            dashboard.signal(SIGTERM)
+            #expect(try await dashboard.wait() == 0)
+        }
+    }
+
     private let readyBody =
         #"{"status":"ready","redis":"connected","draining":false,"projects":{"demo":"ready"}}"# + "\n"
 }

@@ -163,6 +163,7 @@ import Testing
         #expect(lines.contains("fanfare_build_info{version=\"1.2.3\"} 1"))
         #expect(ProcessMeters.residentBytes() > 1_000_000)
         #expect(ProcessMeters.openFiles() >= 3)
+        #expect(ProcessMeters.maximumFiles() > Double(ProcessMeters.openFiles()))
         #expect(ProcessMeters.cpuSeconds() > 0)
         let start = ProcessMeters.startSeconds()
         let now = Double(SystemClock.nowMs) / 1_000

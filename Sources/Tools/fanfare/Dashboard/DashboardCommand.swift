@@ -41,6 +41,12 @@ struct DashboardCommand: AsyncParsableCommand {
     )
     var tokenFile: String?
 
+    @Option(
+        help: .value("file", "A file with a token that opens /metrics alone, for Prometheus."),
+        completion: .file()
+    )
+    var metricsTokenFile: String?
+
     @Option(help: .value("name", "A host name of a proxy on this machine; may be repeated."))
     var allowHost: [String] = []
 
@@ -59,6 +65,7 @@ struct DashboardCommand: AsyncParsableCommand {
         settings.port = port
         settings.isReadOnly = readOnly
         settings.token = try Self.token(file: tokenFile)
+        settings.metricsToken = try metricsTokenFile.map { try Self.token(file: $0, option: "--metrics-token-file") }
         settings.allowedHosts = allowHost.map { $0.lowercased() }
         settings.userHeader = userHeader
         if let refusal = settings.refusal {
@@ -93,7 +100,11 @@ struct DashboardCommand: AsyncParsableCommand {
             let given = ProcessInfo.processInfo.environment[tokenVariable] ?? ""
             return given.isEmpty ? nil : given
         }
-        let source = ConfiguredFile(name: "--token-file", path: file)
+        return try token(file: file, option: "--token-file")
+    }
+
+    private static func token(file: String, option: String) throws -> String {
+        let source = ConfiguredFile(name: option, path: file)
         let content: FileContent
         do throws(ConfigurationError) {
             content = try source.read(limit: 4_096)

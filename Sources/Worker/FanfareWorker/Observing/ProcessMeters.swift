@@ -10,10 +10,12 @@ public enum ProcessMeters {
         let cpu = registry.gauge(MetricCatalogue.cpu)
         let memory = registry.gauge(MetricCatalogue.memory)
         let files = registry.gauge(MetricCatalogue.openFiles)
+        let maxFiles = registry.gauge(MetricCatalogue.maxFiles)
         registry.onCollect {
             cpu.set(cpuSeconds())
             memory.set(residentBytes())
             files.set(openFiles())
+            maxFiles.set(maximumFiles())
         }
     }
 
@@ -38,6 +40,13 @@ public enum ProcessMeters {
         while readdir(folder) != nil { count += 1 }
         // Without `.`, `..` and the descriptor of the folder itself.
         return max(0, count - 3)
+    }
+
+    /// The soft limit; infinity without one.
+    static func maximumFiles() -> Double {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return limit.rlim_cur == rlim_t.max ? .infinity : Double(limit.rlim_cur)
     }
 
     /// Unix seconds: the boot time plus ticks since boot.

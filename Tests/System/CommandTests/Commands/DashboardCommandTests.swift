@@ -36,6 +36,8 @@ import Testing
         #expect(proxied.status == 78 && proxied.err.contains("token"))
         let missing = try await CommandRun(line + ["--token-file", "/nowhere/token"])
         #expect(missing.status == 78 && missing.err.hasPrefix("fanfare: --token-file: No such file"))
+        let scrape = try await CommandRun(Self.nowhere + ["--metrics-token-file", "/nowhere/token"])
+        #expect(scrape.status == 78 && scrape.err.hasPrefix("fanfare: --metrics-token-file: No such file"))
         let address = try await CommandRun(Self.nowhere + ["--listen", "nonsense"])
         #expect(address.status == 64)
     }

@@ -39,6 +39,7 @@ import Testing
         ["demo", "--stay"],
         ["top"], ["top", "--once", "--json"], ["dashboard"],
         ["dashboard", "--listen", "[::1]:0", "--read-only", "--token-file", "f", "--allow-host", "a"],
+        ["dashboard", "--metrics-token-file", "f"],
         ["dashboard", "--allow-host", "a", "--user-header", "X-Forwarded-User"], ["sandbox"],
         ["sandbox", "--state", "d", "--project", "a", "--project", "b", "--bare-errors", "--seed", "7"],
     ])
