@@ -1,11 +1,12 @@
 internal import EventLoop
 public import Tracing
 
-/// Records spans for a ``TelemetryExporter``. A span whose producer did not sample its trace is not recorded.
+/// Records spans for a ``TelemetryExporter``. A span of a trace that its sampler leaves out is not recorded.
 public struct OTLPTracer: Tracer {
     private let queue: SpanQueue
+    private let sampler: TraceSampler
 
-    init(queue: SpanQueue) { self.queue = queue }
+    init(queue: SpanQueue, sampler: TraceSampler = TraceSampler()) { (self.queue, self.sampler) = (queue, sampler) }
 
     public func startSpan<Instant: TracerInstant>(
         _ operationName: String,
@@ -18,10 +19,11 @@ public struct OTLPTracer: Tracer {
     ) -> OTLPSpan {
         let context = context()
         let parent = context.trace
+        let trace = parent?.trace ?? .random()
         let own = TraceContext(
-            trace: parent?.trace ?? .random(),
+            trace: trace,
             span: .random(in: 1 ... .max),
-            isSampled: parent?.isSampled ?? true,
+            isSampled: sampler.records(trace, parent: parent),
             state: parent?.state ?? ""
         )
         let record = SpanRecord(

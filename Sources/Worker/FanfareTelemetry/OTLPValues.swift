@@ -2,24 +2,28 @@ internal import FanfareJSON
 internal import Tracing
 
 /// The process that spans and metrics come from.
-public struct TelemetryResource: Equatable, Sendable {
+public struct TelemetryResource: Sendable {
+    public var service = "fanfare"
     /// The worker's name: unique in the fleet.
     public var instance: String
     public var version: String
     /// The prefix of the Redis keys, which tells fleets apart.
     public var prefix: String
+    /// Further attributes. Those with a name of the others are left out.
+    public var attributes: [(key: String, value: String)] = []
 
     public init(instance: String, version: String, prefix: String) {
         (self.instance, self.version, self.prefix) = (instance, version, prefix)
     }
 
     var json: JSONValue {
-        .object([
-            "attributes": .array([
-                OTLP.attribute("service.name", "fanfare"), OTLP.attribute("service.instance.id", instance),
-                OTLP.attribute("service.version", version), OTLP.attribute("fanfare.prefix", prefix),
-            ])
-        ])
+        var all = [
+            ("service.name", service), ("service.instance.id", instance), ("service.version", version),
+            ("fanfare.prefix", prefix),
+        ]
+        // An attribute may stand once.
+        for (key, value) in attributes where !all.contains(where: { $0.0 == key }) { all.append((key, value)) }
+        return .object(["attributes": .array(all.map { OTLP.attribute($0, $1) })])
     }
 
     var scope: JSONValue { .object(["name": "fanfare", "version": .string(version)]) }

@@ -15,6 +15,7 @@ public struct TelemetrySettings: Sendable {
     /// How often metrics are sent, in milliseconds.
     public var intervalMs: Int64
     public var resource: TelemetryResource
+    public var sampler = TraceSampler()
 
     public init(endpoint: String, intervalMs: Int64, resource: TelemetryResource) {
         (self.endpoint, self.intervalMs, self.resource) = (endpoint, intervalMs, resource)
@@ -51,7 +52,7 @@ public final class TelemetryExporter: Sendable {
     }
 
     /// Records spans for this exporter.
-    public var tracer: OTLPTracer { OTLPTracer(queue: queue) }
+    public var tracer: OTLPTracer { OTLPTracer(queue: queue, sampler: settings.sampler) }
 
     /// Begins to send.
     ///

@@ -14,7 +14,7 @@ struct TraceContext: Equatable, Sendable {
 
     var trace: TraceID
     var span: UInt64
-    /// Whether the spans of the trace are recorded. The producer decides; a trace that begins here is recorded.
+    /// Whether the spans of the trace are recorded.
     var isSampled: Bool
     /// `tracestate`, handed on as it came; empty for none.
     var state = ""

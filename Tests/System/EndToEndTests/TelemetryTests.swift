@@ -136,6 +136,37 @@ struct TelemetryTests {
         }
     }
 
+    /// As an operator of Kubernetes sets them: no word of telemetry in the file.
+    @Test func variablesOfOpenTelemetryConfigureAWorker() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let collector = try await Collector()
+            let variables = [
+                "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(collector.port)", "OTEL_SERVICE_NAME": "shop-push",
+                "OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=collector%2Dsecret%2D2", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+                "OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.name=worker-7,service.version=9",
+                "OTEL_TRACES_SAMPLER": "always_on",
+            ]
+            let worker = try await rig.startWorker(try rig.configuration(), environment: variables)
+            // always_on records what the producer does not.
+            let parent = "00-\(Self.trace)-00f067aa0ba902b7-00"
+            try await rig.push(["id": "traced", "message": hello, "token": "t1", "traceparent": parent])
+            try await rig.finished("traced")
+            let seen = try await collector.waitUntil("a span") { !$0.spans.isEmpty }
+            #expect(seen.spans.first?.trace == Self.trace)
+            for resource in seen.resources {
+                #expect(resource["service.name"] == "shop-push" && resource["k8s.pod.name"] == "worker-7")
+                #expect(resource["service.version"] != "9")
+            }
+            #expect(seen.requests.allSatisfy { $0.key == "collector-secret-2" })
+            worker.signal(SIGTERM)
+            #expect(try await worker.wait() == 0)
+            let warnings = worker.stderr.split(separator: "\n").filter { $0.contains("OTEL_EXPORTER_OTLP_PROTOCOL") }
+            #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("http/json") })
+            #expect(!worker.stderr.contains("collector-secret"))
+        }
+    }
+
     @Test func telemetryWaitsForACollectorThatIsDown() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -42,6 +42,7 @@ struct ConfigCheckCommand: ParsableCommand {
             let identity = credential?.kind == .serviceAccount ? "" : credential.map { ", \($0)" } ?? ""
             Console.line("project \(project.id): \(project.transport.rawValue), \(project.destination)\(identity)")
         }
+        if let telemetry = TelemetryLine(configuration.telemetry) { Console.line(telemetry.text) }
         let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
         Console.line(warnings.isEmpty ? "The configuration is fine." : "The configuration can be used, with \(count).")
     }
@@ -68,6 +69,7 @@ struct ConfigCheckCommand: ParsableCommand {
                 }
                 object["projects"] = .array(list)
             }
+            object["telemetry"] = configuration.flatMap { TelemetryLine($0.telemetry) }?.json
             Console.json(object)
         } else {
             ConfigurationOptions.report(found)

@@ -127,15 +127,13 @@ struct WorkerCommand: AsyncParsableCommand {
         _ logger: Logger
     ) throws -> TelemetryExporter? {
         guard let endpoint = configuration.telemetry.otlp else { return nil }
-        var settings = TelemetrySettings(
-            endpoint: endpoint,
-            intervalMs: configuration.telemetry.intervalMs,
-            resource: TelemetryResource(
-                instance: name,
-                version: FanfareVersion.current,
-                prefix: configuration.prefix
-            )
-        )
+        let given = configuration.telemetry
+        var resource = TelemetryResource(instance: name, version: FanfareVersion.current, prefix: configuration.prefix)
+        if let name = given.serviceName { resource.service = name }
+        resource.attributes = given.attributes.map { ($0.key, $0.value) }
+        var settings = TelemetrySettings(endpoint: endpoint, intervalMs: given.intervalMs, resource: resource)
+        let sampler = given.traceSampler
+        settings.sampler = TraceSampler(followsParent: sampler.followsParent, ratio: sampler.ratio)
         settings.headers = secrets.telemetryHeaders
         settings.caFile = configuration.caFile?.path
         let telemetry = TelemetryExporter(settings: settings, registry: registry, logger: logger)

@@ -139,18 +139,23 @@ struct SecretReader {
         return key
     }
 
-    /// The lines of the headers' file; empty if there is none, or a problem with it.
+    /// The lines of the headers' file, or of OpenTelemetry's variable; empty if there is none, or a problem with it.
     private mutating func telemetryHeaders() -> [String] {
-        guard let file = configuration.telemetry.headersFile, let bytes = read(file, limit: Self.maximumWordBytes)
-        else {
-            return []
+        guard let file = configuration.telemetry.headersFile else {
+            return configuration.telemetry.headers.map(\.value)
         }
-        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
-        guard !lines.isEmpty, lines.count <= 16, lines.allSatisfy(Self.isHeader) else {
+        guard let bytes = read(file, limit: Self.maximumWordBytes) else { return [] }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let lines = Self.headers(text.split(whereSeparator: \.isNewline).map(String.init)) else {
             problems.append("\(file): must hold 1 to 16 request headers, one `Name: value` a line, in printable ASCII")
             return []
         }
         return lines
+    }
+
+    /// The lines if they are 1 to 16 request headers; nil otherwise.
+    static func headers(_ lines: [String]) -> [String]? {
+        (1...16).contains(lines.count) && lines.allSatisfy(isHeader) ? lines : nil
     }
 
     /// Whether a text is `Name: value`. The content's headers are Fanfare's own.

@@ -95,7 +95,8 @@ extension Configuration {
         configuration.redis.password = merger.secret(SettingMerger.redisPasswordVariable)
         configuration.redis.sentinelPassword = merger.secret(SettingMerger.sentinelPasswordVariable)
         configuration.proxyPassword = merger.secret(SettingMerger.proxyPasswordVariable)
-        configuration.warnings = merger.warnings + ignored + configuration.idleSettings()
+        let ofOpenTelemetry = merger.fillTelemetry(&configuration)
+        configuration.warnings = merger.warnings + ofOpenTelemetry + ignored + configuration.idleSettings()
         let problems = configuration.contradictions()
         guard problems.isEmpty else { throw configuration.error(problems) }
         return configuration
@@ -159,8 +160,14 @@ extension Configuration {
         if admin.listen == nil, admin.tokenFile != nil {
             warnings.append("admin.token_file: has no effect without admin.listen")
         }
-        if telemetry.otlp == nil, telemetry.headersFile != nil {
-            warnings.append("telemetry.headers_file: has no effect without telemetry.otlp")
+        if telemetry.otlp == nil, !telemetry.isDisabled {
+            let given = [
+                ("headers_file", telemetry.headersFile != nil), ("service_name", telemetry.serviceName != nil),
+                ("sample_one_in", telemetry.sampleOneIn != nil),
+            ]
+            for (path, isGiven) in given where isGiven {
+                warnings.append("telemetry.\(path): has no effect without telemetry.otlp")
+            }
         }
         if proxy == nil {
             let given = [("proxy_user", proxyUser != nil), ("proxy_password_file", proxyPasswordFile != nil)]

@@ -103,6 +103,15 @@ struct SettingMerger {
     /// Google's variable for another metadata server. No setting of Fanfare, like `GOOGLE_APPLICATION_CREDENTIALS`.
     var metadataHost: String? { environment["GCE_METADATA_HOST"] }
 
+    /// Fills what OpenTelemetry's own variables say and no source of ``merge()`` does.
+    ///
+    /// - Returns: warnings about their values.
+    func fillTelemetry(_ configuration: inout Configuration) -> [String] {
+        var variables = OpenTelemetryVariables(environment)
+        variables.fill(&configuration.telemetry, hosts: HostPolicy(allowed: configuration.allowedHosts))
+        return variables.warnings
+    }
+
     /// The folder of `projects_dir`, whose files are read before anything is merged; nil if no source names one.
     static func projectsFolder(
         _ file: ConfigurationFile,

@@ -51,6 +51,41 @@ extension Configuration {
         public var otlp: String?
         public var headersFile: ConfiguredFile?
         public var intervalMs: Int64 = 15_000
+        /// Nil: `fanfare`.
+        public var serviceName: String?
+        /// Of the traces that begin at a worker, one in so many is recorded; nil: each, or what ``sampler`` says.
+        public var sampleOneIn: Int64?
+
+        // What only OpenTelemetry's variables say.
+
+        /// Whether they switch telemetry off.
+        public var isDisabled = false
+        /// Header lines that hold a secret.
+        public var headers: [SecretText] = []
+        public var attributes: [Attribute] = []
+        /// Nil when ``sampleOneIn`` decides.
+        public var sampler: Sampler?
+        /// The variable that each setting has its value from, by the setting's path.
+        public var variables: [String: String] = [:]
+
+        public struct Attribute: Equatable, Sendable {
+            public var key: String
+            public var value: String
+        }
+
+        /// Which traces are recorded.
+        public struct Sampler: Equatable, Sendable {
+            /// Whether a trace that a producer began is recorded exactly when the producer records it.
+            public var followsParent = true
+            /// The share of all other traces that is recorded, 0 to 1.
+            public var ratio = 1.0
+        }
+
+        /// The sampler in force.
+        public var traceSampler: Sampler {
+            if let sampleOneIn { return Sampler(ratio: 1 / Double(sampleOneIn)) }
+            return sampler ?? Sampler()
+        }
     }
 
     /// The settings under `retention`, in hours.
@@ -143,14 +178,22 @@ extension Settings {
         },
         Setting("telemetry.otlp", \.telemetry.otlp, .collector) {
             "URL of an OpenTelemetry collector. Workers send it spans and metrics as OTLP/HTTP JSON, to `/v1/traces` and "
-                + "`/v1/metrics` below the URL. Plain HTTP only to this machine and to `allowed_hosts`."
+                + "`/v1/metrics` below the URL. Plain HTTP only to this machine and to `allowed_hosts`. Left out: "
+                + "`OTEL_EXPORTER_OTLP_ENDPOINT`, if it is set."
         },
         Setting("telemetry.headers_file", \.telemetry.headersFile) {
             "File with request headers for the collector, such as an API key: one `Name: value` a line. Readable by "
-                + "others: a warning."
+                + "others: a warning. Left out: `OTEL_EXPORTER_OTLP_HEADERS`."
         },
         Setting("telemetry.interval_ms", \.telemetry.intervalMs, .integer(1_000...600_000)) {
             "How often metrics are sent. Spans are sent after 5 s at the latest."
+        },
+        Setting("telemetry.service_name", \.telemetry.serviceName) {
+            "The resource attribute `service.name`; `fanfare` unless `OTEL_SERVICE_NAME` is set."
+        },
+        Setting("telemetry.sample_one_in", \.telemetry.sampleOneIn, .integer(1...1_000_000_000)) {
+            "Of the traces that begin at a worker, one in so many is recorded. A trace that a producer began is recorded "
+                + "if the producer records it. Left out: `OTEL_TRACES_SAMPLER`, or every trace."
         },
         Setting("backlog_limit", \.backlogLimit, .integer(1...1_000_000_000)) {
             "Entries of an outgoing stream that a consumer group may leave unacknowledged. Above it, the project's "
