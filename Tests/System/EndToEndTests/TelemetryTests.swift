@@ -1,4 +1,6 @@
 import Foundation
+import RedisTransport
+import StreamWire
 import TestSupport
 import Testing
 
@@ -19,6 +21,7 @@ struct TelemetryTests {
             var parent: String
             var state: String
             var kind: Int
+            var links: [String]
             var attributes: [String: String]
         }
 
@@ -103,12 +106,14 @@ struct TelemetryTests {
                     && $0.metrics["fanfare_sends_total,project=demo,transport=v1,verdict=sent"] == 1_500
             }
             for span in seen.spans {
-                #expect(span.name == "fanfare.batch" && span.kind == 5 && span.state == "vendor=1")
-                #expect(span.trace == Self.trace && span.parent == "00f067aa0ba902b7")
+                #expect(span.name == "process fanfare:{demo}:jobs" && span.kind == 5 && span.state == "vendor=1")
+                #expect(span.trace == Self.trace && span.parent == "00f067aa0ba902b7" && span.links == [])
+                #expect(span.attributes["messaging.destination.name"] == "fanfare:{demo}:jobs")
+                #expect(span.attributes["messaging.operation.name"] == "process")
                 #expect(span.attributes["fanfare.job"] == "traced" && span.attributes["fanfare.outcome"] != nil)
             }
             #expect(Set(seen.spans.map(\.span)).count == seen.spans.count)
-            #expect(seen.spans.contains { $0.attributes["messaging.batch.message_count"] == "1000" })
+            #expect(seen.spans.contains { $0.attributes["fanfare.recipients"] == "1000" })
             #expect(seen.metrics["fanfare_queue_wait_seconds,project=demo"] == 1_500)
             #expect(
                 seen.resources.allSatisfy {
@@ -164,6 +169,39 @@ struct TelemetryTests {
             let warnings = worker.stderr.split(separator: "\n").filter { $0.contains("OTEL_EXPORTER_OTLP_PROTOCOL") }
             #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("http/json") })
             #expect(!worker.stderr.contains("collector-secret"))
+        }
+    }
+
+    @Test func oldJobIsLinkedToItsProducerAndATraceThatBeginsHereIsSampled() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let collector = try await Collector()
+            let file = try rig.configuration(extra: settings(collector.port))
+            let parent = "00-\(Self.trace)-00f067aa0ba902b7-01"
+            let first = try await rig.startWorker(file)
+            // The entry's id says when it was pushed.
+            let pushedMs = Int64(Date().timeIntervalSince1970 * 1_000) - 120_000
+            let fields = ["id", "old", "message", hello, "token", "t1", "traceparent", parent]
+            var old = RedisCommand("XADD", "fanfare:{demo}:jobs", "\(pushedMs)-0")
+            for field in fields { old.append(field) }
+            _ = try await rig.client.send(old)
+            try await rig.finished("old")
+            first.signal(SIGTERM)
+            #expect(try await first.wait() == 0)
+
+            let second = try await rig.startWorker(file, environment: ["FANFARE_TELEMETRY_SAMPLE_ONE_IN": "1000000000"])
+            try await rig.push(["id": "plain", "message": hello, "token": "t2"])
+            try await rig.finished("plain")
+            try await rig.push(["id": "new", "message": hello, "token": "t3", "traceparent": parent])
+            try await rig.finished("new")
+            second.signal(SIGTERM)
+            #expect(try await second.wait() == 0)
+
+            let spans = try collector.seen().spans
+            #expect(spans.map { $0.attributes["fanfare.job"] } == ["old", "new"])
+            let linked = try #require(spans.first)
+            #expect(linked.links == [Self.trace] && linked.parent.isEmpty && linked.trace != Self.trace)
+            #expect(spans.last?.trace == Self.trace && spans.last?.links == [])
         }
     }
 

@@ -13,6 +13,8 @@ final class TestTracer: Tracer {
         var attributes = SpanAttributes()
         var status: SpanStatus?
         var ends = 0
+        /// The trace of each link.
+        var links: [String] = []
     }
 
     enum ParentKey: ServiceContextKey {
@@ -46,7 +48,9 @@ final class TestTracer: Tracer {
             attributes: SpanAttributes,
             at instant: @autoclosure () -> Instant
         ) {}
-        func addLink(_ link: SpanLink) {}
+        func addLink(_ link: SpanLink) {
+            record.withLock { $0.links += (link.context[ParentKey.self]?.first).map { [$0] } ?? [] }
+        }
         func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) { record.withLock { $0.ends += 1 } }
     }
 

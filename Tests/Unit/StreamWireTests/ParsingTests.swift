@@ -162,6 +162,7 @@ import Testing
             message: Array(#"{"data":{"k":"é"}}"#.utf8),
             format: .legacy,
             priority: 7,
+            notBefore: 5,
             expiresAt: 99,
             validateOnly: true,
             results: .failures,

@@ -20,6 +20,8 @@ public struct JobSpec: Equatable, Sendable {
     public var priority: Int
     /// Since when its recipients may be sent to, Unix ms: the job's push, or its `not_before`; 0 when not known.
     public var sinceMs: Int64 = 0
+    /// When the job was pushed, Unix ms. Of a scheduled job it is stored only beside ``traceparent``; else ``sinceMs``.
+    public var pushedMs: Int64 = 0
     public var traceparent: String?
     public var tracestate: String?
     /// The bare name of the topic that a subscription is for; empty otherwise.
@@ -48,6 +50,7 @@ public struct JobSpec: Equatable, Sendable {
         priority = job.priority
         let pushedMs = Int64(job.entryID.prefix { $0 != "-" }) ?? 0
         sinceMs = max(pushedMs, job.notBefore)
+        self.pushedMs = job.traceparent == nil ? sinceMs : pushedMs
         traceparent = job.traceparent
         tracestate = job.tracestate
         subscription = job.subscription
@@ -80,6 +83,7 @@ public struct JobSpec: Equatable, Sendable {
         expiresAt = map.number("expires_at") ?? 0
         priority = Int(map.number("priority") ?? Int64(Job.usualPriority))
         sinceMs = map.number("since") ?? 0
+        pushedMs = map.number("pushed") ?? sinceMs
         traceparent = map.text("traceparent")
         tracestate = map.text("tracestate")
         subscription = map.text("subscription") ?? ""
@@ -106,6 +110,7 @@ public struct JobSpec: Equatable, Sendable {
         if expiresAt != 0 { texts.append(("expires_at", String(expiresAt))) }
         if priority != Job.usualPriority { texts.append(("priority", String(priority))) }
         if let traceparent { texts.append(("traceparent", traceparent)) }
+        if pushedMs != sinceMs { texts.append(("pushed", String(pushedMs))) }
         if let tracestate { texts.append(("tracestate", tracestate)) }
         if isPersonal { texts.append(("personal", "1")) }
         if !guards.isEmpty { texts += guardTexts }

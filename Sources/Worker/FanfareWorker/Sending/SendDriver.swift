@@ -158,7 +158,13 @@ final class SendDriver {
         guard tracer.isEnabled, let batch = project.machine.batch(slot), let job = project.machine.job(of: slot) else {
             return
         }
-        spans[slot] = tracer.begin(batch, spec: job.spec, project: project.project.id)
+        spans[slot] = tracer.begin(
+            batch,
+            spec: job.spec,
+            project: project.project.id,
+            keys: project.keys,
+            wallMs: project.wallMs
+        )
     }
 }
 

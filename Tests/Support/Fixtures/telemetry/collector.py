@@ -52,6 +52,7 @@ def read_traces(text):
                 seen["spans"].append({
                     "name": span.name, "trace": span.trace_id.hex(), "span": span.span_id.hex(),
                     "parent": span.parent_span_id.hex(), "state": span.trace_state, "kind": span.kind,
+                    "links": [link.trace_id.hex() for link in span.links],
                     "attributes": {k: str(v) for k, v in attributes(span.attributes).items()},
                 })
 
