@@ -89,13 +89,14 @@ public struct Job: Equatable, Sendable {
 /// Operation of a job. Everything but ``send`` is management: it carries no message and is never a fan-out.
 public enum Operation: String, Equatable, Sendable, CaseIterable {
     case send, subscribe, unsubscribe
+    case topicList = "topic.list"
     case groupCreate = "group.create"
     case groupAdd = "group.add"
     case groupRemove = "group.remove"
     case groupGet = "group.get"
 
     public var isSubscription: Bool { self == .subscribe || self == .unsubscribe }
-    public var isGroupOperation: Bool { self != .send && !isSubscription }
+    public var isGroupOperation: Bool { self != .send && self != .topicList && !isSubscription }
 }
 
 /// Where a job goes.

@@ -64,6 +64,8 @@ public enum Verdict: Equatable, Sendable {
     case sentPartly(messageID: String, failedTokens: [String])
     /// A group operation was carried out. The key may look unlike the one that was given, and is as valid.
     case managed(group: String)
+    /// The names that a question about the recipient was answered with.
+    case listed([String])
     /// The recipient has failed, and is not sent to again.
     case failed(Failure)
     /// The outcome of the attempt is unknown, and the job is `at_most_once`: the recipient is not sent to again.

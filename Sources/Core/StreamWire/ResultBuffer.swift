@@ -61,6 +61,8 @@ public struct ResultBuffer: Equatable, Sendable {
     public var statuses: [(index: Int, status: RecordCall.Status, maybeDup: Bool)] {
         items.map { (Int($0.index), $0.status, $0.maybeDup) }
     }
+    /// Bytes of all objects.
+    public var objectBytes: Int { objects.count + spares.count }
     /// Bytes that are copied to travel, about.
     var byteCount: Int { (objects.count <= Self.mostCopied ? objects.count : 0) + 8 * items.count }
 

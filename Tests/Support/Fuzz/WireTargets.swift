@@ -93,7 +93,7 @@ extension FuzzTarget {
             bounded(retry.failure)
         case .failed(let failure), .refreshCredential(let failure), .blockProject(let failure): bounded(failure)
         case .unknown: check(atMostOnce, "unknown is final with at_most_once only")
-        case .sent, .sentPartly, .managed: break
+        case .sent, .sentPartly, .managed, .listed: break
         }
     }
 

@@ -54,6 +54,55 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
         }
     }
 
+    /// 250 topics are three pages.
+    @Test(arguments: HTTPEngine.allCases) func topicsOfATokenAreListed(engine: HTTPEngine) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let settings = "topic_api: v1\n    http_engine: \(engine.rawValue)"
+            let configuration = try rig.configuration(project: settings)
+            try await rig.startWorker(configuration)
+            let topics = (0..<250).map { "topic-\($0)" }.sorted()
+            for topic in topics {
+                try await rig.push(["id": topic, "op": "subscribe", "topic": topic, "tokens": Rig.tokens(["many"])])
+            }
+            for topic in topics { try await rig.finished(topic) }
+            let tokens = ["many", "sbx-unregistered-a", "none", "sbx-lost-1-many"]
+            try await rig.push(["id": "list", "op": "topic.list", "tokens": Rig.tokens(tokens)])
+            let job = try await rig.finished("list")
+            #expect(job["sent"] == "3" && job["failed"] == "1", "\(job)")
+            let results = try await rig.results("list").sorted { $0.i < $1.i }
+            #expect(results[0].topics == topics && results[0].attempts == 1)
+            #expect(results[1].error == "UNREGISTERED" && results[1].topics == nil)
+            #expect(results[2].topics == [] && results[3].topics == [])
+            #expect(results.allSatisfy { $0.maybe_dup != true })
+
+            let printed = try await rig.fanfare(configuration, ["topic", "ls", "--token", "many"])
+            #expect(printed.split(separator: "\n").map(String.init) == topics)
+            let json = try await rig.fanfare(
+                configuration,
+                ["topic", "ls", "--token", "none", "--token", "x", "--json"]
+            )
+            #expect(json.split(separator: "\n").filter { $0.hasSuffix(#""topics":[]}"#) }.count == 2, "\(json)")
+        }
+    }
+
+    @Test func topicListIsRejectedWithTheRemedyOverInstanceID() async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let configuration = try rig.configuration()
+            try await rig.startWorker(configuration)
+            try await rig.push(["id": "list", "op": "topic.list", "tokens": Rig.tokens(["a"])])
+            let job = try await rig.finished("list")
+            #expect(job["state"] == "rejected")
+            let reason =
+                "op: topic.list needs topic_api: v1; set it in the project's configuration, this project's is iid"
+            #expect(job["reason"] == reason)
+            let refused = try ChildProcess(["topic", "ls", "--token", "a", "-c", configuration, "--project", "demo"])
+            #expect(try await refused.wait(seconds: 30) == 64)
+            #expect(refused.stderr.contains(reason), "\(refused.stderr)")
+        }
+    }
+
     @Test(arguments: HTTPEngine.allCases) func groupIsCreatedReadChangedAndEmptied(engine: HTTPEngine) async throws {
         try await withRig { rig in
             try await rig.startSandbox()

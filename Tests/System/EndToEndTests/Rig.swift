@@ -267,6 +267,7 @@ final class Rig {
         var condition: String?
         var group: String?
         var group_name: String?
+        var topics: [String]?
         var failed_tokens: [String]?
         var status: String
         var message_id: String?

@@ -9,7 +9,7 @@ import Testing
         switch V1Response.verdict(outcome, kind: kind, nowMs: responseNow, atMostOnce: false) {
         case .failed(let failure), .refreshCredential(let failure), .blockProject(let failure): return failure
         case .retry(let retry): return retry.failure
-        case .sent, .sentPartly, .managed, .unknown: return nil
+        case .sent, .sentPartly, .managed, .listed, .unknown: return nil
         }
     }
 

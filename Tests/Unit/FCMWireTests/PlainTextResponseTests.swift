@@ -137,7 +137,8 @@ import Testing
             case .sent(let id, let canonical):
                 #expect(status == 200 && id.utf8.count <= 256 && canonical?.contains("\n") != true)
             case .retry, .unknown, .blockProject: break
-            case .sentPartly, .managed, .refreshCredential: Issue.record("not a plain-text verdict: \(verdict)")
+            case .sentPartly, .managed, .listed, .refreshCredential:
+                Issue.record("not a plain-text verdict: \(verdict)")
             }
         }
     }

@@ -144,8 +144,8 @@ import Testing
             #expect(atMostOnce)
         case .sent, .sentPartly:
             break
-        case .managed:
-            Issue.record("no send ends as a group operation")
+        case .managed, .listed:
+            Issue.record("no send ends as an operation")
         }
     }
 }

@@ -279,7 +279,7 @@ import Testing
         case .failed(let failure): return (failure, .final)
         case .retry(let retry): return (retry.failure, retry.countsAttempt ? .retry(retry.scope) : .resend)
         case .refreshCredential(let failure), .blockProject(let failure): return (failure, .project)
-        case .sent, .sentPartly, .managed, .unknown: return nil
+        case .sent, .sentPartly, .managed, .listed, .unknown: return nil
         }
     }
 

@@ -163,7 +163,7 @@ import Testing
                 atMostOnce: Bool.random(using: &generator)
             )
             switch verdict {
-            case .managed, .refreshCredential: Issue.record("not an XMPP verdict: \(verdict)")
+            case .managed, .listed, .refreshCredential: Issue.record("not an XMPP verdict: \(verdict)")
             case .failed(let failure): #expect(failure.rawError.utf8.count <= RawError.maximumBytes)
             case .sentPartly: #expect(kind == .group)
             case .sent, .unknown, .retry, .blockProject: break

@@ -133,6 +133,12 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         #expect(result.json["later"] != nil)
     }
 
+    @Test func listingHasItsTopics() throws {
+        let json = #"{"i":0,"token":"t","status":"sent","message_id":"","attempts":1,"topics":["a","b"]}"#
+        let result = try #require(JobResult(try JSONParser.parse(Array(json.utf8), limits: JSONLimits())))
+        #expect(result.topics == ["a", "b"])
+    }
+
     @Test func groupResultHasAKeyOnlyOnSuccess() throws {
         func read(_ json: String) throws -> JobResult {
             try #require(JobResult(try JSONParser.parse(Array(json.utf8), limits: JSONLimits())))

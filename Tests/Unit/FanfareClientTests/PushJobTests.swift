@@ -76,6 +76,7 @@ import Testing
             .unsubscribe(["a", "b"], from: "/topics/n"),
             ["op": "unsubscribe", "topic": "/topics/n", "tokens": #"["a","b"]"#]
         ),
+        (.topics(of: ["a", "b"]), ["op": "topic.list", "tokens": #"["a","b"]"#]),
         (.createGroup("é", members: ["a"]), ["op": "group.create", "group_name": "é", "tokens": #"["a"]"#]),
         (
             .add(["a"], toGroup: "n", key: "K"),

@@ -31,7 +31,8 @@ import Testing
             .audience(key: "k"), .recipients([PersonalRecipient(token: "a")]),
         ]
         return [all] + targets.map { PushJob(target: $0, message: "{}") } + [
-            .subscribe(["a"], to: "t"), .unsubscribe(["a"], from: "t"), .createGroup("n", members: ["a"]),
+            .subscribe(["a"], to: "t"), .unsubscribe(["a"], from: "t"), .topics(of: ["a"]),
+            .createGroup("n", members: ["a"]),
             .add(["a"], toGroup: "n", key: "k"), .remove(["a"], fromGroup: "n", key: "k"), .getGroup("n"),
         ]
     }

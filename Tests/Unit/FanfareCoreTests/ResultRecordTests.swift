@@ -168,9 +168,18 @@ import Testing
         #expect(feedback(.failed(Failure(error: .invalidArgument, action: .fixMessage))) == [])
     }
 
+    @Test func aListingsResultHasItsTopics() throws {
+        let listed = try #require(record(.listed(["a", "b~%"])))
+        let json = #"{"i":7,"token":"r","status":"sent","message_id":"","attempts":2,"topics":["a","b~%"]}"#
+        #expect(try text(listed) == json)
+        let none = try #require(record(.listed([])))
+        #expect(try text(none).contains(#""topics":[]}"#))
+        #expect(listed.feedback.isEmpty)
+    }
+
     @Test func aGroupOperationsResultHasKeyAndName() throws {
         var made = try #require(record(.managed(group: "K"), kind: .group))
-        made.groupName = "n"
+        made.operation = .group(name: "n")
         #expect(
             try text(made) == #"{"i":7,"group":"K","status":"sent","group_name":"n","message_id":"","attempts":2}"#
         )
@@ -178,7 +187,7 @@ import Testing
         #expect(made.feedback.isEmpty)
         let refused = Failure(error: .invalidArgument, action: .fixMessage, rawError: "exists", httpStatus: 400)
         var failed = try #require(record(.failed(refused), kind: .group))
-        failed.groupName = "n"
+        failed.operation = .group(name: "n")
         #expect(try text(failed).contains(#""status":"failed","group_name":"n","attempts":2,"error":"INVALID_ARG"#))
         #expect(failed.needsRecording(.failures))
     }

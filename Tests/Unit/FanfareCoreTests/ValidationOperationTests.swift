@@ -9,6 +9,7 @@ import Testing
     static let missing: [BadEntry] = [
         BadEntry(["op": "subscribe", "topic": "t"], "tokens: required with subscribe"),
         BadEntry(["op": "unsubscribe", "tokens": #"["a"]"#], "topic: required with unsubscribe"),
+        BadEntry(["op": "topic.list"], "tokens: required with topic.list"),
         BadEntry(["op": "group.create", "tokens": #"["a"]"#], "group_name: required with group.create"),
         BadEntry(["op": "group.create", "group_name": "n"], "tokens: required with group.create"),
         BadEntry(["op": "group.add", "group_name": "n", "tokens": #"["a"]"#], "group: required with group.add"),
@@ -28,6 +29,10 @@ import Testing
                 "\(name): not with subscribe, which takes topic, tokens"
             )
         } + [
+            BadEntry(
+                ["op": "topic.list", "topic": "t", "tokens": #"["a"]"#],
+                "topic: not with topic.list, which takes tokens"
+            ),
             BadEntry(
                 ["op": "group.create", "group_name": "n", "group": "k", "tokens": #"["a"]"#],
                 "group: not with group.create, which takes group_name, tokens"
@@ -111,6 +116,20 @@ import Testing
                     )
             )
         }
+    }
+
+    @Test func topicListTakesTokensOnly() {
+        #expect(
+            EntryBuilder.job(["op": "topic.list", "tokens": #"["a","b"]"#])
+                == Job(
+                    id: EntryBuilder.entryID,
+                    hasOwnID: false,
+                    entryID: EntryBuilder.entryID,
+                    operation: .topicList,
+                    target: .tokens(["a", "b"]),
+                    message: []
+                )
+        )
     }
 
     static let groups: [(Operation, KeyValuePairs<String, String?>, key: String, members: [String])] = [

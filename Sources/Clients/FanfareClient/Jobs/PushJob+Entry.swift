@@ -50,10 +50,9 @@ extension PushJob {
     }
 
     private var managementFields: [(name: String, value: [UInt8])] {
-        if operation.isSubscription {
-            var tokens = RecipientList()
-            if case .tokens(let list) = target { tokens = list }
-            return [("topic", Array(management.topic.utf8)), ("tokens", Self.array(tokens))]
+        if case .tokens(let tokens) = target {
+            let topic = operation.isSubscription ? [("topic", Array(management.topic.utf8))] : []
+            return topic + [("tokens", Self.array(tokens))]
         }
         var fields = [("group_name", Array(management.groupName.utf8))]
         if case .group(let key) = target, operation == .groupAdd || operation == .groupRemove {

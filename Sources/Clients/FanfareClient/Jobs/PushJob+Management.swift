@@ -12,6 +12,12 @@ extension PushJob {
         PushJob(.unsubscribe, target: .tokens(tokens), management: Management(topic: topic))
     }
 
+    /// Lists the topics of each token: ``JobResult/topics``. The project's workers need `topic_api: v1`. Set ``results`` to
+    /// `.all` for more than 1,000 tokens.
+    public static func topics(of tokens: [String]) -> PushJob {
+        PushJob(.topicList, target: .tokens(tokens))
+    }
+
     /// Creates a device group of 1 to 20 tokens, with a name that is unique among the sender's groups.
     /// ``JobResult/group`` of the one result is its key.
     public static func createGroup(_ name: String, members: [String]) -> PushJob {

@@ -28,6 +28,8 @@ public struct JobResult: Equatable, Sendable {
     public var group: String?
     /// The name of the group of an operation; nil for every other result.
     public var groupName: String?
+    /// The topics of the token after a successful `topic.list`; nil for every other result.
+    public var topics: [String]?
     /// The whole object, with fields that later versions add.
     public var json: JSONObject
 
@@ -50,6 +52,7 @@ public struct JobResult: Equatable, Sendable {
         httpStatus = object["http_status"]?.number?.int64
         action = object["action"]?.string
         failedTokens = (object["failed_tokens"]?.array ?? []).compactMap(\.string)
+        topics = object["topics"]?.array?.compactMap(\.string)
         groupName = object["group_name"]?.string
         group = groupName == nil || status != .sent ? nil : object["group"]?.string
         json = object

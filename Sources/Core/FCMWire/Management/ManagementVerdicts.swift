@@ -73,7 +73,7 @@ struct ManagementVerdicts {
         switch verdict {
         case .refreshCredential(let failure) where canRefresh: .refreshCredential(named(failure))
         case .refreshCredential(let failure), .blockProject(let failure), .failed(let failure): .failed(named(failure))
-        case .sent, .sentPartly, .managed, .unknown, .retry: verdict
+        case .sent, .sentPartly, .managed, .listed, .unknown, .retry: verdict
         }
     }
 

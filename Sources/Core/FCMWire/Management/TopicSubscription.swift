@@ -5,7 +5,7 @@ public enum TopicSubscription {
     /// Whether a request can name token and topic. A name of dots alone cannot go into the path: however it is escaped,
     /// it reads as a step up or as nothing. The verdict is then ``unaddressable``.
     public static func isAddressable(_ op: Operation, token: String, topic: String) -> Bool {
-        !isDots(token) && (op == .subscribe || !isDots(topic))
+        !isDots(token) && (op != .unsubscribe || !isDots(topic))
     }
 
     /// Nil for a name that is not addressable, the project's included.
@@ -20,13 +20,20 @@ public enum TopicSubscription {
         token: String,
         topic: String
     ) -> FCMRequest? {
-        let path = "/v1/projects/\(project.percentEncoded)/registrations/\(token.percentEncoded)/topicSubscriptions"
-        guard !isDots(project), isAddressable(op, token: token, topic: topic) else { return nil }
+        guard let path = path(project: project, token: token), isAddressable(op, token: token, topic: topic) else {
+            return nil
+        }
         if op == .subscribe {
             let query = "?topicName=\(topic.percentEncoded)"
             return FCMRequest(method: .post, path: path + query, body: Array("{}".utf8))
         }
         return FCMRequest(method: .delete, path: "\(path)/\(topic.percentEncoded)?allowMissing=true")
+    }
+
+    /// The path of a token's subscriptions; nil for a name that is not addressable.
+    static func path(project: String, token: String) -> String? {
+        guard !isDots(project), !isDots(token) else { return nil }
+        return "/v1/projects/\(project.percentEncoded)/registrations/\(token.percentEncoded)/topicSubscriptions"
     }
 
     public static let unaddressable = Verdict.failed(
@@ -55,6 +62,13 @@ public enum TopicSubscription {
             return shared.verdict(row, rawError: tooMany, httpStatus: answer.status)
         default: break
         }
+        return refusal(outcome, nowMs: nowMs)
+    }
+
+    /// The verdict on every outcome but a success of the API.
+    static func refusal(_ outcome: RequestOutcome, nowMs: Int64) -> Verdict {
+        let shared = ManagementVerdicts(family: .v1, canRefresh: true)
+        guard case .answered = outcome else { return shared.withoutAnswer(outcome) }
         let verdict = V1Response.verdict(outcome, kind: .token, nowMs: nowMs, atMostOnce: false)
         switch verdict {
         case .blockProject, .refreshCredential: return shared.refused(verdict)

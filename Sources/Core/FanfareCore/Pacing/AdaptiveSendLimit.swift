@@ -82,7 +82,7 @@ extension Verdict {
             case .recipient: retry.cause != .unsent
             }
         case .unknown: true
-        case .sent, .sentPartly, .managed, .failed, .refreshCredential, .blockProject: false
+        case .sent, .sentPartly, .managed, .listed, .failed, .refreshCredential, .blockProject: false
         }
     }
 }

@@ -15,8 +15,8 @@ struct ResultRecord: Equatable, Sendable {
     var failure: Failure?
     /// Members of a group that did not get the message; nil when none are known to be left out.
     var failedMembers: [GroupProgress.Member]?
-    /// The name of the group that an operation was for; nil for a message.
-    var groupName: String?
+    /// What only an operation's result has; nil for a message.
+    var operation: OperationDetail?
     /// Attempts that count.
     var attempts: Int
     // Small fields stand together: a record of at most 128 bytes is copied without a call.
@@ -38,6 +38,7 @@ struct ResultRecord: Equatable, Sendable {
             self.messageID = messageID
             failedMembers = tokens.map { GroupProgress.Member(token: $0, error: nil, isDead: false) }
         case .managed(let group): recipient = group
+        case .listed(let names): operation = .topics(names)
         case .failed(let failure): (status, self.failure) = (.failed, failure)
         case .unknown: status = .unknown
         case .retry, .refreshCredential, .blockProject: return false
@@ -75,7 +76,7 @@ extension ResultRecord {
 
     /// Whether it is `sent` without further members, in texts that need no escape, as nearly all are.
     private var isPlain: Bool {
-        status == .sent && canonical == nil && failedMembers == nil && groupName == nil && recipient.isPlainJSON
+        status == .sent && canonical == nil && failedMembers == nil && operation == nil && recipient.isPlainJSON
             && messageID.isPlainJSON
     }
 
@@ -110,7 +111,7 @@ extension ResultRecord {
         bytes.append(literal: ",\"status\":\"")
         bytes.append(contentsOf: status.rawValue.utf8)
         bytes.append(UInt8(ascii: "\""))
-        if let groupName { bytes.append(member: "group_name", groupName) }
+        if case .group(let name) = operation { bytes.append(member: "group_name", name) }
         if status == .sent { bytes.append(member: "message_id", messageID) }
         bytes.append(literal: ",\"attempts\":")
         bytes.append(contentsOf: String(attempts).utf8)
@@ -123,16 +124,18 @@ extension ResultRecord {
             bytes.append(contentsOf: String(failure.httpStatus).utf8)
         }
         if status == .failed || action != .none { bytes.append(member: "action", action.rawValue) }
-        if let failedTokens {
-            bytes.append(literal: ",\"failed_tokens\":[")
-            for (position, token) in failedTokens.enumerated() {
-                if position > 0 { bytes.append(UInt8(ascii: ",")) }
-                bytes.appendJSONString(token)
-            }
-            bytes.append(UInt8(ascii: "]"))
-        }
+        if let failedTokens { bytes.append(list: "failed_tokens", failedTokens) }
+        if case .topics(let names) = operation { bytes.append(list: "topics", names) }
         bytes.append(UInt8(ascii: "}"))
     }
+}
+
+/// What an operation's result says besides its status.
+enum OperationDetail: Equatable, Sendable {
+    /// The name of the group that the operation was for.
+    case group(name: String)
+    /// The topics of the token.
+    case topics([String])
 }
 
 extension OutputSpan<UInt8> {
@@ -148,5 +151,16 @@ extension [UInt8] {
         append(contentsOf: name.utf8)
         append(literal: "\":")
         appendJSONString(text)
+    }
+
+    fileprivate mutating func append(list name: String, _ texts: [String]) {
+        append(literal: ",\"")
+        append(contentsOf: name.utf8)
+        append(literal: "\":[")
+        for (position, text) in texts.enumerated() {
+            if position > 0 { append(UInt8(ascii: ",")) }
+            appendJSONString(text)
+        }
+        append(UInt8(ascii: "]"))
     }
 }

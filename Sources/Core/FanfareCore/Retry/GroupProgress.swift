@@ -33,7 +33,7 @@ struct GroupProgress: Equatable, Sendable {
         case .retry(let retry): return retry
         case .refreshCredential(let failure), .blockProject(let failure):
             return Retry(failure: failure, cause: .refused, floorMs: 1_000, countsAttempt: false)
-        case .sent, .sentPartly, .managed:
+        case .sent, .sentPartly, .managed, .listed:
             remove(token)
             isReached = true
         case .failed(let failure):

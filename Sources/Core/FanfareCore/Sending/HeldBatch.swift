@@ -31,6 +31,8 @@ public struct HeldBatch {
     /// Before this time no higher watermark is asked for, in nanoseconds: a guard of the job did not allow it.
     var nextAskNs: UInt64 = 0
     var unsent: UnsentRecipients
+    /// The answers so far about a position that needs several requests. Only in memory: another worker starts again.
+    var continuations: [Int: ProtocolAdapter.Continuation] = [:]
     var isQueued = false
     /// Recipients that the queue counts.
     var queuedCount = 0

@@ -18,7 +18,7 @@ internal import StreamWire
 ///
 /// | verdict | becomes |
 /// |---|---|
-/// | `sent`, `managed`, `failed`, `unknown` | that result |
+/// | `sent`, `managed`, `listed`, `failed`, `unknown` | that result |
 /// | `sentPartly` of a device group | a round over the members that FCM did not reach |
 /// | `retry` | a retry at the time that ``RetryPolicy`` says, or the result of the end of trying |
 /// | `blockProject`, `refreshCredential` | a retry after a minute, or `failed`; see ``RefusalRules`` |
@@ -151,7 +151,7 @@ struct OutcomeRules: Sendable {
         case .retry(let retry): return wait(retry, recipient, situation, random: random)
         case .blockProject(let failure), .refreshCredential(let failure):
             return refuse(failure, recipient, situation, random: random)
-        case .sent, .sentPartly, .managed, .failed, .unknown:
+        case .sent, .sentPartly, .managed, .listed, .failed, .unknown:
             var record = record(.sent, recipient, job)
             guard record.apply(verdict) else { preconditionFailure("the verdict is final") }
             return decision(record, recipient, job)
@@ -174,7 +174,7 @@ struct OutcomeRules: Sendable {
         case .retry(let retry) where !retry.countsAttempt:
             // The end of trying is counted from the first try of any kind, a lifetime from the first that counts.
             if history.firstAttemptMs == 0 { history.firstAttemptMs = startedMs }
-        case .retry, .blockProject, .refreshCredential, .sent, .sentPartly, .managed, .failed, .unknown:
+        case .retry, .blockProject, .refreshCredential, .sent, .sentPartly, .managed, .listed, .failed, .unknown:
             history.attempts += 1
             if history.attempts == 1 { history.firstAttemptMs = startedMs }
         }
@@ -270,7 +270,7 @@ struct OutcomeRules: Sendable {
         // No device shows an operation twice.
         record.maybeDup = false
         if job.spec.operation.isGroupOperation {
-            record.groupName = job.spec.groupName
+            record.operation = .group(name: job.spec.groupName)
             // Where no key is known, the recipient is called by the group's name.
             if record.status != .sent { record.recipient = job.spec.groupKey }
         }

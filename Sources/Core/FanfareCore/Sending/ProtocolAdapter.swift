@@ -28,9 +28,14 @@ public indirect enum ProtocolAdapter: Sendable {
     case topicBatch(Operation, topic: String)
     /// Topic management through v1, a request for each token.
     case topicSubscription(Operation, topic: String)
+    /// The topics of each token through v1, page by page.
+    case topicList
     case group(Operation, name: String, key: String, members: [String])
     /// A message for each recipient, a request each.
     case personal(PersonalSends)
+
+    /// The answers so far about one recipient, where one request does not get the whole.
+    public typealias Continuation = TopicListing
 
     /// Where its requests go.
     public enum Route: Sendable { case fcm, instanceID, xmpp }
@@ -49,6 +54,12 @@ public indirect enum ProtocolAdapter: Sendable {
                 settings.topicAPI == .v1
                 ? .topicSubscription(spec.operation, topic: spec.subscription)
                 : .topicBatch(spec.operation, topic: spec.subscription)
+        case .topicList:
+            guard settings.topicAPI == .v1 else {
+                let remedy = "set it in the project's configuration, this project's is \(settings.topicAPI.rawValue)"
+                throw TranslationError(reason: "op: topic.list needs topic_api: v1; \(remedy)")
+            }
+            self = .topicList
         case .groupCreate, .groupAdd, .groupRemove, .groupGet:
             self = .group(spec.operation, name: spec.groupName, key: spec.groupKey, members: spec.members)
         }
@@ -97,7 +108,7 @@ public indirect enum ProtocolAdapter: Sendable {
 
     public var route: Route {
         switch self {
-        case .v1, .multicast, .plainText, .topicSubscription, .group: return .fcm
+        case .v1, .multicast, .plainText, .topicSubscription, .topicList, .group: return .fcm
         case .topicBatch: return .instanceID
         case .xmpp: return .xmpp
         case .personal(let sends): return sends.form == .xmpp ? .xmpp : .fcm
@@ -109,14 +120,14 @@ public indirect enum ProtocolAdapter: Sendable {
         case .v1, .multicast, .xmpp: .json
         case .plainText: .form
         case .personal(let sends): sends.form == .plainText ? .form : .json
-        case .topicBatch, .topicSubscription, .group: .management
+        case .topicBatch, .topicSubscription, .topicList, .group: .management
         }
     }
 
     /// Whether it changes what FCM knows and reaches no device, so that it may be carried out twice.
     public var isManagement: Bool {
         switch self {
-        case .topicBatch, .topicSubscription, .group: return true
+        case .topicBatch, .topicSubscription, .topicList, .group: return true
         case .v1, .multicast, .plainText, .xmpp, .personal: return false
         }
     }
@@ -132,7 +143,7 @@ public indirect enum ProtocolAdapter: Sendable {
             case .plainText(let template): template.lifetime
             case .xmpp(let template): template.lifetime
             case .personal(let sends): sends.lifetime(of: element)
-            case .topicBatch, .topicSubscription, .group: nil
+            case .topicBatch, .topicSubscription, .topicList, .group: nil
             }
         return lifetime?.milliseconds(firstAttemptMs: firstAttemptMs)
     }
@@ -148,6 +159,8 @@ public indirect enum ProtocolAdapter: Sendable {
         var texts: [SharedText] = []
         /// The JSON object of a personal job's recipient.
         var element: SharedText?
+        /// The answers to earlier requests, where one request does not get the whole.
+        var continuation: Continuation?
 
         var count: Int { max(1, texts.count) }
         var names: [String] { texts.isEmpty ? [name] : texts.map(\.string) }
@@ -175,10 +188,14 @@ public indirect enum ProtocolAdapter: Sendable {
         guard isToken ? RecipientRules.isToken(recipient) : recipient.count > 0 else {
             return PersonalSends.notAToken
         }
-        guard case .topicSubscription(let operation, let topic) = self,
-            !TopicSubscription.isAddressable(operation, token: recipient.string, topic: topic),
-            case .failed(let failure) = TopicSubscription.unaddressable
-        else { return nil }
+        let isAddressable =
+            switch self {
+            case .topicSubscription(let operation, let topic):
+                TopicSubscription.isAddressable(operation, token: recipient.string, topic: topic)
+            case .topicList: TopicSubscription.isAddressable(.topicList, token: recipient.string, topic: "")
+            default: true
+            }
+        guard !isAddressable, case .failed(let failure) = TopicSubscription.unaddressable else { return nil }
         return failure
     }
 
@@ -206,6 +223,12 @@ public indirect enum ProtocolAdapter: Sendable {
         case .topicSubscription(let operation, let topic):
             let parts = TopicSubscription.request(operation, project: credentialProject, token: name, topic: topic)
             guard let parts else {
+                preconditionFailure("refusal() was asked first, and a project has no name of dots")
+            }
+            request = parts
+        case .topicList:
+            let listing = recipients.continuation ?? Continuation()
+            guard let parts = listing.request(project: credentialProject, token: name) else {
                 preconditionFailure("refusal() was asked first, and a project has no name of dots")
             }
             request = parts
@@ -241,9 +264,18 @@ public indirect enum ProtocolAdapter: Sendable {
             verdicts.append(contentsOf: TopicBatch.verdicts(outcome, tokens: recipients().names, nowMs: nowMs))
         case .topicSubscription(let operation, _):
             verdicts.append(TopicSubscription.verdict(outcome, op: operation, nowMs: nowMs))
+        case .topicList:
+            let listing = recipients().continuation ?? Continuation()
+            verdicts.append(listing.verdict(outcome, nowMs: nowMs))
         case .group(let operation, _, let key, _):
             verdicts.append(GroupOperation.verdict(outcome, op: operation, key: key, nowMs: nowMs))
         }
+    }
+
+    /// What an answer leaves to be asked for by another request; nil if it is the last.
+    func continuation(after outcome: RequestOutcome, _ earlier: Continuation?) -> Continuation? {
+        guard case .topicList = self else { return nil }
+        return (earlier ?? Continuation()).continuation(after: outcome)
     }
 
     /// The form of the answers to messages; nil for operations.
@@ -254,7 +286,7 @@ public indirect enum ProtocolAdapter: Sendable {
         case .plainText: .plainText
         case .xmpp: .xmpp
         case .personal(let sends): sends.form
-        case .topicBatch, .topicSubscription, .group: nil
+        case .topicBatch, .topicSubscription, .topicList, .group: nil
         }
     }
 

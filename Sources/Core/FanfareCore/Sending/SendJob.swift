@@ -77,7 +77,7 @@ public final class SendJob {
     var remembersDoubt: Bool {
         switch spec.operation {
         case .send, .groupCreate, .groupRemove: true
-        case .subscribe, .unsubscribe, .groupAdd, .groupGet: false
+        case .subscribe, .unsubscribe, .topicList, .groupAdd, .groupGet: false
         }
     }
 

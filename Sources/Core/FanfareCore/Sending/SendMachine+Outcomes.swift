@@ -16,6 +16,7 @@ extension SendMachine {
             if request.isProbe { gate.mayProbe = true }
             return enqueue(slot)
         }
+        if job.isManagement, continues(after: outcome, request, job) { return retire(slot) }
         judge(outcome, of: request, job)
         logCutBody(outcome, request, job)
         let afterNs = now.monotonicNs - min(now.monotonicNs, request.started.monotonicNs)
@@ -29,6 +30,25 @@ extension SendMachine {
             for index in verdicts.indices { settle(verdicts[index], request.positions[index], request) }
         }
         retire(slot)
+    }
+
+    /// Sends the next request of a recipient whose answer is not whole; false if it is.
+    private mutating func continues(
+        after outcome: RequestOutcome,
+        _ request: InFlightRequest,
+        _ job: SendJob
+    ) -> Bool {
+        let (slot, position) = (request.slot, request.positions[0])
+        let earlier = batches[slot].continuations[position]
+        guard let rest = job.adapter?.continuation(after: outcome, earlier) else { return false }
+        if batches[slot].state == .sending {
+            batches[slot].continuations[position] = rest
+            batches[slot].unsent.repeatPassed(position)
+            enqueue(slot)
+        } else {
+            waitForRate(position, slot, untilMs: now.projectMs)
+        }
+        return true
     }
 
     /// Replaces ``verdicts`` by those on the recipients of a request.
@@ -77,6 +97,7 @@ extension SendMachine {
     private mutating func settle(_ verdict: Verdict, _ position: Int, _ request: InFlightRequest) {
         let slot = request.slot
         if batches[slot].source.isManagement {
+            batches[slot].continuations[position] = nil
             let decided = decide(verdict, credential: request.credential)
             return settle(decided, position, slot, startedMs: request.started.projectMs)
         }
@@ -127,7 +148,7 @@ extension SendMachine {
             writeHold(milliseconds, slot)
         }
         switch verdict {
-        case .sent, .sentPartly, .managed: accepted(request)
+        case .sent, .sentPartly, .managed, .listed: accepted(request)
         case .failed(let failure):
             // It judges the recipient or the message, and says nothing of the project.
             if request.isProbe { useNoProbe(slot) }
@@ -160,7 +181,7 @@ extension SendMachine {
                 return .retry(Retry(failure: failure))
             case .fail: decided = .failed(failure)
             }
-        case .sent, .sentPartly, .managed, .failed: refusals.accepted()
+        case .sent, .sentPartly, .managed, .listed, .failed: refusals.accepted()
         case .retry, .unknown, .blockProject: break
         }
         if case .failed(let failure) = decided, failure.action == .fixCredentials { logRefusal(failure) }
@@ -241,7 +262,7 @@ extension Verdict {
     /// FCM took the message, or carried the operation out.
     fileprivate var isAccepted: Bool {
         switch self {
-        case .sent, .sentPartly, .managed: true
+        case .sent, .sentPartly, .managed, .listed: true
         case .failed, .unknown, .retry, .refreshCredential, .blockProject: false
         }
     }
@@ -249,7 +270,7 @@ extension Verdict {
     /// Whether it is of an attempt: the request left, or may have, and was processed, or may have been.
     var countsAttempt: Bool {
         switch self {
-        case .sent, .sentPartly, .managed, .failed, .unknown: true
+        case .sent, .sentPartly, .managed, .listed, .failed, .unknown: true
         case .retry(let retry): retry.countsAttempt
         case .refreshCredential, .blockProject: false
         }
@@ -269,7 +290,7 @@ extension Verdict {
         switch self {
         case .unknown: true
         case .retry(let retry): retry.cause == .unanswered
-        case .sent, .sentPartly, .managed, .failed, .refreshCredential, .blockProject: false
+        case .sent, .sentPartly, .managed, .listed, .failed, .refreshCredential, .blockProject: false
         }
     }
 }

@@ -8,6 +8,9 @@ extension SendMachine {
     /// Results that a flush has memory for from its first one on, unless the batch has fewer: growing copies them.
     private static var leastLikely: Int { 64 }
 
+    /// Bytes of results that are written without waiting for more: an entry has at most these and one result.
+    private static var largeFlushBytes: Int { 1 << 20 }
+
     /// Follows a decision on a recipient.
     mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
         guard batches[slot].recipients[position].progress != .settled else { return }
@@ -171,7 +174,8 @@ extension SendMachine {
     /// A batch of an ending job has its unsent recipients written in one flush: each flush costs Redis a step.
     private mutating func flushIfFull(_ slot: Int) {
         let count = batches[slot].pending.results.count + batches[slot].pending.retries.count
-        let isFull = count >= settings.flushCount && !batches[slot].state.isEnding
+        let isLarge = batches[slot].pending.results.objectBytes >= Self.largeFlushBytes
+        let isFull = isLarge || (count >= settings.flushCount && !batches[slot].state.isEnding)
         if isFull || batches[slot].open == 0 { flush(slot) }
     }
 

@@ -331,6 +331,7 @@ extension SendMachine {
             recipients.element = recipient.element
             recipients.kind = recipient.kind ?? .token
         }
+        if job.isManagement { recipients.continuation = batches[slot].continuations[positions[0]] }
         if positions.count > 1 { recipients.texts = positions.map { batches[slot].recipients[$0].text } }
         return recipients
     }

@@ -32,6 +32,8 @@ struct ManagementRules {
         var job = try GeneralFields.job(operation, fields, entryID: entryID)
         if operation.isSubscription {
             job.subscription = try RecipientRules.topicName(fields[.topic] ?? [], at: EntryField.topic.rawValue)
+        }
+        guard operation.isGroupOperation else {
             job.target = .tokens(try tokens(fields))
             return job
         }
@@ -71,6 +73,7 @@ struct ManagementRules {
         switch operation {
         case .send: return []
         case .subscribe, .unsubscribe: return [.topic, .tokens]
+        case .topicList: return [.tokens]
         case .groupCreate: return [.groupName, .tokens]
         case .groupAdd, .groupRemove: return [.groupName, .group, .tokens]
         case .groupGet: return [.groupName]

@@ -94,7 +94,7 @@ struct OnlineProbe {
         let status = probe.answer.status
         // The verdict that a worker would give.
         switch V1Response.verdict(.answered(probe.answer), kind: .token, nowMs: 0, atMostOnce: false) {
-        case .sent, .sentPartly, .managed, .failed, .unknown:
+        case .sent, .sentPartly, .managed, .listed, .failed, .unknown:
             let other = target == project.id ? "" : " for project \(target)"
             report.ok("the credential may send\(other) (HTTP \(status) for a test message)")
         case .retry(let retry):
@@ -144,7 +144,7 @@ struct OnlineProbe {
         case .retry(let retry):
             let text = "\(route), HTTP \(status) for a test message: \(retry.failure.error.rawValue)"
             report.warn(text, "check that the endpoint speaks FCM's legacy protocol, then try again later")
-        case .sent, .sentPartly, .managed, .failed, .unknown, nil:
+        case .sent, .sentPartly, .managed, .listed, .failed, .unknown, nil:
             report.ok("\(route), and the server key may send (HTTP \(status) for a test message)")
         }
         if !probe.isHTTP2 { project.httpEngine.reportHTTP1(in: &report) }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 
-/// Arguments of both topic commands, and their execution.
+/// Arguments of the commands that change subscriptions, and their execution.
 struct TopicArguments: ParsableArguments {
     @OptionGroup var project: ProjectOption
 

@@ -3,8 +3,8 @@ internal import ArgumentParser
 struct TopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topic",
-        abstract: "Subscribes tokens to topics and ends subscriptions.",
-        discussion: "Both push a job: workers execute it, and every token gets a result.",
-        subcommands: [TopicSubscribeCommand.self, TopicUnsubscribeCommand.self]
+        abstract: "Subscribes tokens to topics, ends and lists subscriptions.",
+        discussion: "Each pushes a job: workers execute it, and every token gets a result.",
+        subcommands: [TopicSubscribeCommand.self, TopicUnsubscribeCommand.self, TopicListCommand.self]
     )
 }

@@ -78,7 +78,7 @@ extension Settings {
         },
         .project("topic_api", \.topicAPI) {
             "The API that changes topic subscriptions: `iid`, the Instance ID API, takes 1000 tokens a request; `v1` "
-                + "takes one, and needs transport v1."
+                + "takes one, lists a token's topics too, and needs transport v1."
         },
         .project("iid_endpoint", \.iidOrigin, .origin) {
             "Origin of the Instance ID API, for topic subscriptions with `topic_api` iid. Default: "

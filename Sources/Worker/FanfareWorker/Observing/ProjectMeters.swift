@@ -140,7 +140,7 @@ extension Verdict {
         case .failed: return 1
         case .unknown: return 2
         case .retry: return 3
-        case .managed: return 4
+        case .managed, .listed: return 4
         case .refreshCredential: return 5
         case .blockProject: return 6
         }
@@ -159,7 +159,7 @@ extension Verdict {
             case .recipient: return nil
             }
         case .unknown(let failure, _): return (500...599).contains(failure.httpStatus) ? .server : nil
-        case .sent, .sentPartly, .managed, .failed, .refreshCredential, .blockProject: return nil
+        case .sent, .sentPartly, .managed, .listed, .failed, .refreshCredential, .blockProject: return nil
         }
     }
 }

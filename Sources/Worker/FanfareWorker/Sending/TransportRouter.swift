@@ -112,7 +112,7 @@ final class TransportRouter {
             timeoutMs: timeoutMs
         )
         if !parts.path.isEmpty {
-            http.maxBodyBytes = AnswerLimit.ofManagement
+            http.maxBodyBytes = parts.method == .get ? AnswerLimit.ofList : AnswerLimit.ofManagement
         } else if project.transport == .legacy {
             // Each complete result at the front of a cut answer counts.
             http.usesCutBody = true

@@ -231,7 +231,7 @@ extension MachineRig {
         case .topicBatch:
             let results = flight.positions.map { _ in "{}" }.joined(separator: ",")
             return .status(200, #"{"results":[\#(results)]}"#)
-        case .plainText, .topicSubscription: return .status(200)
+        case .plainText, .topicSubscription, .topicList: return .status(200)
         case .group: return .status(200, #"{"notification_key":"key"}"#)
         case .xmpp: return .stanza(Array(#"{"from":"t0","message_id":"m","message_type":"ack"}"#.utf8))
         }

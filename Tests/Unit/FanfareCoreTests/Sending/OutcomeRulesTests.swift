@@ -313,6 +313,8 @@ import Testing
 
     static let operations = [
         after("carried out", .managed(group: "K"), "sent 1", fresh, .operation(.groupAdd)),
+        after("listed", .listed(["a"]), "sent 1", fresh, .operation(.topicList)),
+        after("a listing remembers no doubt", unanswered, "retry 10000 1", fresh, .operation(.topicList)),
         after("carried out after doubt", sent, "sent 2", tried(1, maybeDuplicate: true), .operation()),
         after("a subscription remembers no doubt", unanswered, "retry 10000 1", fresh, .operation()),
         after("a new group does", unanswered, "retry 10000? 1", fresh, .operation(.groupCreate)),
@@ -340,9 +342,9 @@ import Testing
             return record
         }
         let carriedOut = try record(.managed(group: "K"))
-        #expect(carriedOut.groupName == "name" && carriedOut.recipient == "K")
+        #expect(carriedOut.operation == .group(name: "name") && carriedOut.recipient == "K")
         let failed = try record(Self.exists)
-        #expect(failed.groupName == "name" && failed.recipient == "key")
+        #expect(failed.operation == .group(name: "name") && failed.recipient == "key")
     }
 
     private struct UnexpectedFate: Error {}

@@ -54,6 +54,17 @@ import Testing
         #expect(single.route == .fcm && single.most(.token) == 1 && single.isManagement)
     }
 
+    @Test func topicsAreListedThroughV1Only() throws {
+        let listing = try adapter(ProtocolSettings(topicAPI: .v1)) { $0.operation = .topicList }
+        #expect(listing.route == .fcm && listing.headers == .management && listing.most(.token) == 1)
+        #expect(listing.isManagement && request(listing, ["a"]).method == .get)
+        #expect(listing.refusal(of: ClaimedRecipient(index: 0, value: ".."), kind: .token) != nil)
+        let reason = "op: topic.list needs topic_api: v1; set it in the project's configuration, this project's is iid"
+        #expect(throws: TranslationError(reason: reason)) {
+            try adapter(ProtocolSettings()) { $0.operation = .topicList }
+        }
+    }
+
     @Test func oneRequestNamesAllItsRecipients() throws {
         let multicast = try adapter(ProtocolSettings(transport: .legacy))
         let many = String(decoding: request(multicast, ["a", "b"]).body, as: UTF8.self)
