@@ -20,7 +20,7 @@ public struct ConfigurationTemplate: Sendable {
         ConfigurationTemplate(
             notes: [],
             project: project,
-            values: ["projects.*.credentials": "service-account.json"],
+            values: ["projects.*.credentials": "service-account.json", "projects.*.topic_api": topicAPI],
             hints: [:]
         )
     }
@@ -33,11 +33,15 @@ public struct ConfigurationTemplate: Sendable {
             project: project,
             values: [
                 "projects.*.credentials": "\(state)/service-account-\(project).json",
-                "projects.*.endpoint": "https://localhost:8443", "tls.ca_file": "\(state)/ca.pem",
+                "projects.*.endpoint": "https://localhost:8443", "projects.*.topic_api": topicAPI,
+                "tls.ca_file": "\(state)/ca.pem",
             ],
             hints: ["projects.*.sender_id": "The sandbox writes it to \(state)/sender-id-\(project)."]
         )
     }
+
+    /// A new project uses the API that Google develops; the setting's default stays for older files.
+    private static let topicAPI = TopicAPI.v1.rawValue
 
     private init(notes: [String], project: String, values: [String: String], hints: [String: String]) {
         (self.notes, self.project, self.hints) = (notes, project, hints)

@@ -54,6 +54,12 @@ import Testing
         #expect(check.out.contains("project my-app: v1, https://localhost:8443"))
     }
 
+    @Test(arguments: [[], ["--sandbox"]]) func newFileUsesTheTopicAPIOfV1(flags: [String]) async throws {
+        let printed = try await CommandRun(["init", "--stdout"] + flags, folder: folder.path)
+        let lines = printed.out.split(separator: "\n")
+        #expect(lines.contains("    topic_api: v1"))
+    }
+
     @Test func schemaIsWrittenBesideTheFileAndNamedInItsFirstLine() async throws {
         let made = try await run("init", "--schema")
         #expect(made.status == 0, "\(made.err)")
