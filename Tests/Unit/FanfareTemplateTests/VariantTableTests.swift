@@ -12,14 +12,22 @@ import Testing
 
     static let lookups: [(String?, String)] = [
         (nil, "base"), ("es", "es"), ("es-MX", "es-MX"), ("es-AR", "es"), ("es-", "es"), ("es-MX-x", "es"),
-        ("es_MX", "base"), ("ES", "base"), ("e", "base"), ("ess", "base"), ("pt", "base"), ("pt-BR", "pt-BR"),
-        ("pt-PT", "base"), ("", "base"), ("-", "base"), ("-es", "base"), ("a-very-long-name-of-a-variant", "long"),
+        ("es_MX", "es-MX"), ("es_AR", "es"), ("es_", "es"), ("es-MX_x", "es"), ("ES", "base"), ("es_mx", "es"),
+        ("e", "base"), ("ess", "base"), ("pt", "base"), ("pt-BR", "pt-BR"),
+        ("pt-PT", "base"), ("", "base"), ("-", "base"), ("_", "base"), ("pt_BR", "pt-BR"), ("-es", "base"),
+        ("a-very-long-name-of-a-variant", "long"),
         ("a-very-long-name-of-a-variant-x", "base"), ("\u{212A}", "base"), ("K-x", "K"),
     ]
 
     @Test(arguments: lookups)
     func variantIsFoundByNameThenByItsFirstPart(variant: String?, value: String) {
         #expect(Self.table.value(for: variant.map { SharedText($0) }) == value)
+    }
+
+    @Test func underlineAndHyphenAreEqualUnlessTheExactNameIsThere() {
+        let both = VariantTable(base: 0, variants: [("zh_TW", 1), ("zh-TW", 2), ("sr_Latn_RS", 3)])
+        let lookups = [("zh_TW", 1), ("zh-TW", 2), ("sr-Latn-RS", 3), ("sr_Latn-RS", 3), ("sr-Latn_ME", 0), ("zh", 0)]
+        for (variant, value) in lookups { #expect(both.value(for: SharedText(variant)) == value, "\(variant)") }
     }
 
     @Test func longVariantIsTheBase() {
