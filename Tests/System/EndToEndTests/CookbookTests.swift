@@ -13,6 +13,7 @@ struct CookbookTests {
     private static let zones = "A campaign per time zone"
     private static let personal = "Personal messages"
     private static let cron = "Once a day with cron"
+    private static let outbox = "An SQL outbox"
     private static let rejected = "Rejected jobs"
 
     /// Runs a test with a sandbox, a worker and a kitchen.
@@ -36,7 +37,7 @@ struct CookbookTests {
     @Test func everyRecipeHasATest() {
         let tested = [
             Recipe.start, Self.million, Self.code, Self.topics, Self.dead, Self.priorities, Self.zones, Self.personal,
-            Self.cron, Self.rejected,
+            Self.cron, Self.outbox, Self.rejected,
         ]
         #expect(Recipe.sections.map(\.title) == tested)
     }
@@ -195,6 +196,42 @@ struct CookbookTests {
                 return try rig.redis.cli("HMGET", String(key), "duplicates", "state") == "1\ndone"
             }
             #expect(try await rig.stats().sends == 1)
+        }
+    }
+
+    /// The process is killed where it hurts: between commit and push, then between push and delete.
+    @Test func outboxSendsEachRowOnceWhereverItsRelayIsKilled() async throws {
+        try await withKitchen { rig, kitchen, _ in
+            try kitchen.sql(
+                """
+                CREATE TABLE orders(id INTEGER PRIMARY KEY, token TEXT, state TEXT);
+                INSERT INTO orders VALUES (1,'ana','packed'),(2,'bo','packed'),(3,'cy','open');
+                """
+            )
+            let kill = "os.kill(os.getpid(), 9)"
+            try await kitchen.cook(
+                Recipe(Self.outbox, .python, changing: ["\nrelay()\n": "\n\(kill)\n"]),
+                isKilled: true
+            )
+            #expect(try await rig.length("jobs") == 0)
+            #expect(
+                try kitchen.sql("SELECT count(*) FROM outbox; SELECT id FROM orders WHERE state = 'shipped';")
+                    == "2\n1\n2\n"
+            )
+
+            let delete = "        with db:\n            db.execute(\"DELETE"
+            let killed = try Recipe(Self.outbox, .python, changing: [delete: "        \(kill)\n" + delete])
+            try await kitchen.cook(killed, isKilled: true)
+            #expect(try await rig.finished("outbox-1")["sent"] == "1")
+            #expect(try kitchen.sql("SELECT count(*) FROM outbox;") == "2\n")
+
+            try await kitchen.cook(Recipe(Self.outbox, .python))
+            #expect(try await rig.finished("outbox-2")["sent"] == "1")
+            try await Wait.until("the repeated push to count as a duplicate\n\(rig.logs)") {
+                try await rig.job("outbox-1")["duplicates"] == "1"
+            }
+            #expect(try kitchen.sql("SELECT count(*) FROM outbox;") == "0\n")
+            #expect(try await rig.stats().sends == 2 && rig.stats().duplicates == 0)
         }
     }
 

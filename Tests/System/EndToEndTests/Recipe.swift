@@ -84,8 +84,9 @@ struct Kitchen {
     }
 
     /// Runs a recipe, expects it to succeed and returns its standard output.
+    /// - Parameter isKilled: whether it kills itself instead.
     @discardableResult
-    func cook(_ recipe: Recipe) async throws -> String {
+    func cook(_ recipe: Recipe, isKilled: Bool = false) async throws -> String {
         let file = try folder.write("recipe", recipe.code)
         let interpreter = recipe.language == .python ? try #require(Self.python) : "/bin/bash"
         let process = try ChildProcess(
@@ -94,7 +95,7 @@ struct Kitchen {
             executable: URL(fileURLWithPath: "/bin/bash")
         )
         let status = try await process.wait(seconds: 60)
-        #expect(status == 0, "\(process.stderr)")
+        #expect((status == 0) != isKilled, "\(process.stderr)")
         return process.stdout
     }
 }
