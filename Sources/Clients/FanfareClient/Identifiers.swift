@@ -1,6 +1,8 @@
 /// Rules for ids that become parts of Redis keys and commands.
 package enum Identifiers {
-    package static func isJob(_ text: String) -> Bool { isName(text, atMost: 128) }
+    package static let longestJob = 128
+
+    package static func isJob(_ text: String) -> Bool { isName(text, atMost: longestJob) }
 
     /// Whether a text can be a registration token or an installation id.
     package static func isToken(_ text: String) -> Bool { isName(text, atMost: 1_024) }

@@ -64,7 +64,10 @@ extension DashboardRoutes {
 
     private func showJob(_ id: String, in project: String) async throws -> WebReply {
         guard let details = try await projectOperator(project).details(of: id) else {
-            return try await missingJob(id, in: project)
+            guard let parts = try await projectOperator(project).parts(of: id) else {
+                return try await missingJob(id, in: project)
+            }
+            return .json(parts.json)
         }
         var object = Self.object(details.progress, project)
         object["now_ms"] = .number(JSONNumber(details.progress.nowMs))

@@ -64,6 +64,17 @@ import Testing
         }
     }
 
+    @Test func idOfALocalTimeHasItsJobsAndTheirSums() async throws {
+        try await withDashboard { bench in
+            for id in ["j.0800Z", "j.1900Z.east"] { try await bench.intake(id, many(2)) }
+            let reply = try await bench.web.get(Self.job)
+            #expect(reply.status == 200 && reply.json["id"] as? String == "j" && reply.json["total"] as? Int == 4)
+            let ids = (reply.json["parts"] as? [[String: Any]])?.compactMap { $0["id"] as? String }
+            #expect(ids == ["j.0800Z", "j.1900Z.east"])
+            #expect(try await bench.web.get("/api/projects/demo/jobs/k").status == 404)
+        }
+    }
+
     @Test func jobSaysWhenItsNextRetryIsDue() async throws {
         try await withDashboard { bench in
             try await bench.intake("j", many(3))

@@ -55,7 +55,7 @@ public struct SendWindow: Equatable, Sendable {
     }
 
     /// Parts of letters, digits, `_`, `+` and `-`, separated by single slashes.
-    private static func zoneName(_ name: ArraySlice<UInt8>) throws(EntryFault) -> String {
+    public static func zoneName(_ name: ArraySlice<UInt8>) throws(EntryFault) -> String {
         try require(
             name.count <= maximumZoneLength,
             "send_window",

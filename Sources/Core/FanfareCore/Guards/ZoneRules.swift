@@ -77,7 +77,7 @@ public struct ZoneRules: Equatable, Sendable {
     /// of its moments.
     ///
     /// - Parameter local: the local date and time as seconds since 1970-01-01 00:00 on that clock.
-    func firstMoment(ofLocal local: Int64) -> Int64 {
+    public func firstMoment(ofLocal local: Int64) -> Int64 {
         // Half of what span(at:) tells apart, so that the end of each span leads to the next one.
         let local = min(max(local, -Self.farthest / 2), Self.farthest / 2)
         var from = local - Self.offsetRange.upperBound

@@ -7,6 +7,13 @@ public enum JobInquiry {
         RedisCommand("GET", keys.base + "seen:" + job)
     }
 
+    /// How many of these jobs have a hash.
+    public static func count(_ keys: ProjectKeys, jobs: [String]) -> RedisCommand {
+        var command = RedisCommand("EXISTS")
+        for job in jobs { command.append(keys.job(job)) }
+        return command
+    }
+
     /// The job's class and its name in the queue, answered as ``JobPlan``.
     public static func plan(_ keys: ProjectKeys, job: String) -> RedisCommand {
         RedisCommand("HMGET", keys.base + "spec:" + job, "class", "member", "hold_ms")

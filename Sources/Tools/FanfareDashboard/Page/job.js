@@ -250,8 +250,8 @@ class JobPage {
 
   update() {
     const age = performance.now() - this.loadedAt;
-    const pause = !this.job ? 3000 : OVER.includes(this.job.state) ? 15000 : 800;
-    if (this.job) this.drawTimes();
+    const pause = !this.job ? 3000 : this.job.parts ? 5000 : OVER.includes(this.job.state) ? 15000 : 800;
+    if (this.job && !this.job.parts) this.drawTimes();
     if (!this.isLoading && !document.hidden && age > pause) this.load();
   }
 
@@ -261,7 +261,8 @@ class JobPage {
       const job = await get(at(this.project, "jobs", this.id));
       if (this.isClosed) return;
       this.job = job;
-      this.draw();
+      if (job.parts) this.drawParts();
+      else this.draw();
     } catch (error) {
       if (!this.isClosed) this.showProblem(error);
     }
@@ -269,10 +270,40 @@ class JobPage {
     this.isLoading = false;
   }
 
+  /** The jobs of one local time, and their sums. */
+  drawParts() {
+    const { job } = this;
+    show(this.problem, false);
+    show(this.body, true);
+    text(this.why, `${number(job.parts.length)} jobs begin at one local time, each in the zones of its instant.`);
+    show(this.why, true);
+    for (const node of [this.errors, this.about, this.deadLink]) show(node, false);
+    this.actions.replaceChildren();
+    const state = job.parts.every((part) => OVER.includes(part.state)) ? "done" : "scheduled";
+    badge(this.state, state);
+    this.progress.update({ ...job, state });
+    show(this.progress.passes, false);
+    if (!this.partRows) {
+      this.partRows = el("tbody");
+      const head = ["Job", "State", "Starts", "Recipients", "Sent", "Failed"];
+      this.body.append(el("section", { class: "card" }, el("h2", {}, "Jobs"), el("table", { class: "cards", "aria-label": "Jobs" },
+        el("thead", {}, el("tr", {}, ...head.map((word, index) => el("th", { scope: "col", class: index > 2 ? "n" : "" }, word)))), this.partRows)));
+    }
+    keyed(this.partRows, job.parts, (part) => part.id, (part) => el("tr", {},
+      el("td", { "data-label": "Job" }, el("a", { class: "id", href: address("p", this.project, "jobs", part.id) }, part.id)),
+      el("td", { "data-label": "State" }, el("span")), ...["Starts", "Recipients", "Sent", "Failed"].map((word, index) => el("td", { "data-label": word, class: index ? "n" : "" }))),
+      (node, part) => {
+        badge(node.children[1].firstChild, part.state);
+        const values = [part.not_before_ms ? time(part.not_before_ms) : "–", number(part.total), number(part.sent), number(part.failed)];
+        values.forEach((value, index) => text(node.children[index + 2], value));
+      });
+  }
+
   draw() {
     const { job } = this;
     show(this.problem, false);
     show(this.body, true);
+    show(this.about, true);
     badge(this.state, job.state);
     const why = explain(job, job.now_ms).trim();
     text(this.why, why);

@@ -1,5 +1,6 @@
 internal import FanfareClient
 internal import FanfareJSON
+internal import FanfareModel
 internal import FoundationEssentials
 internal import Glibc
 internal import StreamWire
@@ -136,5 +137,23 @@ enum JobRendering {
     static func timestamp(_ milliseconds: Int64) -> String {
         let date = Date(timeIntervalSince1970: (Double(milliseconds) + 0.5) / 1_000)
         return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// A row for each job of a local time, and their sums.
+    static func table(_ parts: JobParts) -> String {
+        let names = parts.counters.filter { $0.count > 0 || ["total", "sent", "failed"].contains($0.name) }.map(\.name)
+        var table = TextTable(
+            columns: [.text("job"), .text("starts"), .text("state")] + names.map { .number($0) },
+            hasTitles: true
+        )
+        func cells(_ counters: [(name: String, count: Int64)]) -> [String] {
+            names.map { name in "\(counters.first { $0.name == name }?.count ?? 0)" }
+        }
+        for job in parts.jobs {
+            let starts = job.notBeforeMs.map { CalendarTime(unixMs: $0).rfc3339.prefix(16) + "Z" } ?? "-"
+            table.add([job.id, String(starts), job.state.rawValue] + cells(job.counters))
+        }
+        table.add(["\(parts.jobs.count) jobs", "", parts.isOver ? "over" : ""] + cells(parts.counters))
+        return table.lines.joined(separator: "\n")
     }
 }

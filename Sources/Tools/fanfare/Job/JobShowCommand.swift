@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FanfareClient
+internal import FanfareJSON
 
 struct JobShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,6 +12,8 @@ struct JobShowCommand: AsyncParsableCommand {
             --wait it is that of the last seconds. `tail` says what is left once every recipient had its first attempt. \
             `canary`, `stop if` and other guards are shown where the job has them; `reason` says which one paused it. Times are \
             local.
+
+            Of the id of `fanfare send --local-time` it shows each job and their sums.
 
             Examples:
               fanfare job show newsletter-7 --project demo
@@ -26,7 +29,10 @@ struct JobShowCommand: AsyncParsableCommand {
     func run() async throws {
         try await arguments.run { session in
             guard let details = try await session.projectOperator.details(of: arguments.id) else {
-                throw try await JobArguments.missing(arguments.id, session)
+                guard let parts = try await session.projectOperator.parts(of: arguments.id) else {
+                    throw try await JobArguments.missing(arguments.id, session)
+                }
+                return try show(parts, session.project)
             }
             let wait = JobWait(session: session, job: arguments.id)
             if self.wait { return try await wait.follow(isJSON: arguments.json) }
@@ -37,6 +43,21 @@ struct JobShowCommand: AsyncParsableCommand {
                 let nextRetryMs = await wait.nextRetry(progress)
                 Console.line(JobRendering.table(details, nextRetryMs: nextRetryMs))
             }
+        }
+    }
+
+    private func show(_ parts: JobParts, _ project: String) throws {
+        guard !wait else {
+            throw Outcome.usage.because(
+                "--wait follows one job; \(arguments.id) has \(parts.jobs.count), such as \(parts.jobs[0].id)"
+            )
+        }
+        if arguments.json {
+            var object = parts.json
+            object.members.insert(.init(key: "project", value: .string(project)), at: 1)
+            Console.json(object)
+        } else {
+            Console.line(JobRendering.table(parts))
         }
     }
 }

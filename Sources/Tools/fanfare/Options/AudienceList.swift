@@ -63,7 +63,7 @@ struct AudienceList {
 
     /// Appends elements, in one command for each piece.
     /// - Parameter bytes: the text of an element.
-    private mutating func append<Element, Text: Collection<UInt8>>(
+    mutating func append<Element, Text: Collection<UInt8>>(
         _ elements: [Element],
         _ bytes: (Element) -> Text
     ) async throws {
@@ -96,7 +96,7 @@ struct AudienceList {
     }
 
     /// Deletes the list. It expires where the user may not delete it.
-    private func delete() async { _ = try? await client.send(RedisCommand("DEL", key)) }
+    func delete() async { _ = try? await client.send(RedisCommand("DEL", key)) }
 }
 
 extension RedisClient {

@@ -11,6 +11,7 @@ struct LineFaults {
         let many: String
 
         static let tokens = Wording(option: "--tokens-file", one: "1 line is no token", many: "lines are no tokens")
+        static let tokenRows = Wording(option: "--tokens-file", one: "1 row breaks a rule", many: "rows break a rule")
         static let recipients = Wording(
             option: "--recipients-file",
             one: "1 row breaks a rule",

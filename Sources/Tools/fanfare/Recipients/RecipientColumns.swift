@@ -8,6 +8,8 @@ struct RecipientColumns {
     /// The column of the token or installation id.
     private let recipient: Int
     private let variant: Int?
+    /// The column of the zone, which is no value; nil unless it was asked for.
+    private let zone: Int?
     /// The columns of values by their names, with the JSON text before each value.
     private let values: [(column: Int, name: String, start: [UInt8])]
     /// The columns without a name, which must have no text.
@@ -19,10 +21,14 @@ struct RecipientColumns {
 
     private static let advice = "a value's name is \(PlaceholderName.pattern)"
 
+    /// - Parameters:
+    ///   - zoneName: the name of the column of the zone; nil for none.
+    ///   - isTokens: whether only the token counts, and the zone.
     /// - Throws: the first broken rule of the header.
-    init(header: CSVRecord) throws(CSVRecord.Fault) {
+    init(header: CSVRecord, zone zoneName: String? = nil, isTokens: Bool = false) throws(CSVRecord.Fault) {
         if let fault = header.fault { throw fault }
         var (recipient, kind, variant): (Int?, RecipientKind, Int?) = (nil, .token, nil)
+        var zone: Int?
         var values: [(column: Int, name: String, start: [UInt8])] = []
         var names: Set<String> = []
         let named = (0..<header.count).filter { !header.isBlank($0) }
@@ -36,6 +42,8 @@ struct RecipientColumns {
                 )
             }
             switch name {
+            case zoneName: zone = column
+            case _ where isTokens && name != "token": continue
             case "token", "fid":
                 guard recipient == nil else {
                     throw CSVRecord.Fault(offset: offset, rule: "token and fid; give one of these columns")
@@ -52,10 +60,16 @@ struct RecipientColumns {
         guard let recipient else {
             throw CSVRecord.Fault(
                 offset: 0,
-                rule: "no column token or fid; the header names the columns, separated by commas"
+                rule: "no column token\(isTokens ? "" : " or fid"); the header names the columns, separated by commas"
             )
         }
-        (self.recipient, self.variant, self.values) = (recipient, variant, values)
+        if let zoneName, zone == nil {
+            throw CSVRecord.Fault(
+                offset: 0,
+                rule: "no column \(Excerpt.plain(zoneName)); --zone-column names the column of the zone"
+            )
+        }
+        (self.recipient, self.variant, self.values, self.zone) = (recipient, variant, values, zone)
         count = (named.last ?? 0) + 1
         nameless = (0..<count).filter { header.isBlank($0) }
         start = Array("{\"\(kind.rawValue)\":".utf8)
@@ -116,6 +130,25 @@ struct RecipientColumns {
         }
         json.append(contentsOf: (hasValues ? "}}" : "}").utf8)
         return json
+    }
+
+    /// The zone of a record, and its byte; nil where no zone was asked for.
+    func zone(of record: CSVRecord) throws(CSVRecord.Fault) -> (name: String, offset: Int)? {
+        guard let zone else { return nil }
+        let offset = record.offset(of: zone)
+        guard !record.isBlank(zone) else {
+            throw CSVRecord.Fault(offset: offset, rule: "no zone; give a name such as Europe/Madrid")
+        }
+        return (try text(zone, record), offset)
+    }
+
+    /// The token of a record, without a check.
+    func token(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
+        if let fault = record.fault { throw fault }
+        guard record.count >= count else {
+            throw CSVRecord.Fault(offset: 0, rule: "\(record.count) cells, the header has \(count)")
+        }
+        return Array(try text(recipient, record).utf8)
     }
 
     private func text(_ column: Int, _ record: CSVRecord) throws(CSVRecord.Fault) -> String {

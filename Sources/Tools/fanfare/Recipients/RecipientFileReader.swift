@@ -12,11 +12,8 @@ struct RecipientFileReader: ~Copyable {
 
     /// Bytes of a row, at most: those of a recipient at which a worker refuses it unread.
     static let longestRow = PersonalPreview.mostElementBytes
-    private static let purpose = FileLines.Purpose(
-        option: "--recipients-file",
-        longestLine: longestRow,
-        advice: "give one recipient per line"
-    )
+    /// Finds the rule that a recipient breaks.
+    typealias Check = (SharedText) -> EntryFault?
 
     private let name: String
     private var lines: FileLines
@@ -26,20 +23,40 @@ struct RecipientFileReader: ~Copyable {
     private var isBroken = false
     private(set) var faults: LineFaults
     /// Checks each row; nil converts rows only.
-    var preview: PersonalPreview?
+    var check: Check?
+    /// Finds the instant of each row's zone; nil where rows have none.
+    private var instants: ZoneInstants?
+    /// The instant of the last row, Unix milliseconds; 0 where rows have none.
+    private(set) var instantMs: Int64 = 0
+    /// Whether elements are bare tokens.
+    private let isTokens: Bool
 
-    private init(path: String) throws {
-        lines = try FileLines(path: path, Self.purpose)
+    private init(path: String, option: String, _ instants: ZoneInstants?, isTokens: Bool) throws {
+        let purpose = FileLines.Purpose(
+            option: option,
+            longestLine: Self.longestRow,
+            advice: "give one recipient per line"
+        )
+        lines = try FileLines(path: path, purpose)
         name = path == "-" ? "standard input" : path
-        faults = LineFaults(path: path, .recipients)
+        faults = LineFaults(path: path, isTokens ? .tokenRows : .recipients)
+        (self.instants, self.isTokens) = (instants, isTokens)
     }
 
     /// Opens a file, and reads the header of CSV.
-    /// - Parameter path: the value of `--recipients-file`; `-` for standard input.
+    /// - Parameters:
+    ///   - path: the value of the option; `-` for standard input.
+    ///   - instants: for rows with a zone, which sets ``instantMs``.
+    ///   - isTokens: whether elements are bare tokens, from CSV.
     /// - Throws: the exit code for a file that cannot be read or has a wrong header.
-    static func open(path: String) throws -> RecipientFileReader {
-        var reader = try RecipientFileReader(path: path)
-        try reader.readStart(path == "-" ? reader.name : "--recipients-file")
+    static func open(
+        path: String,
+        option: String = "--recipients-file",
+        instants: ZoneInstants? = nil,
+        isTokens: Bool = false
+    ) throws -> RecipientFileReader {
+        var reader = try RecipientFileReader(path: path, option: option, instants, isTokens: isTokens)
+        try reader.readStart(path == "-" ? reader.name : option)
         return reader
     }
 
@@ -50,14 +67,22 @@ struct RecipientFileReader: ~Copyable {
             throw Outcome.usage.because("\(source): no recipients; give NDJSON, or CSV with a header")
         }
         switch LineReader.trimmed(line)?.first {
-        case UInt8(ascii: "{"): first = line
+        case UInt8(ascii: "{"):
+            guard !isTokens else {
+                throw Outcome.usage.because(
+                    "\(source): NDJSON; give CSV with the columns token and \(instants?.column ?? "zone"), or --recipients-file"
+                )
+            }
+            first = line
         case UInt8(ascii: "["):
             throw Outcome.usage.because("\(name):\(lines.number): a JSON array; write one recipient per line")
         default:
             guard let header = try Self.header(line, &lines) else {
                 throw Outcome.usage.because("\(source): no recipients; give NDJSON, or CSV with a header")
             }
-            do throws(CSVRecord.Fault) { form = .csv(try RecipientColumns(header: header)) } catch {
+            do throws(CSVRecord.Fault) {
+                form = .csv(try RecipientColumns(header: header, zone: instants?.column, isTokens: isTokens))
+            } catch {
                 let place = InputText(name: name, bytes: header.source, firstLine: header.firstLine)
                     .place(of: error.offset)
                 throw Outcome.usage.because("\(name):\(place.line):\(place.column): \(error.rule)")
@@ -138,10 +163,15 @@ struct RecipientFileReader: ~Copyable {
 
     private mutating func checked(_ line: ArraySlice<UInt8>) -> [UInt8]? {
         guard let text = LineReader.trimmed(line) else { return nil }
-        let element = Array(text)
-        guard let preview, let fault = preview.fault(of: SharedText(element.indices, of: element)) else {
-            return element
+        var element = Array(text)
+        if instants != nil {
+            do throws(EntryFault) { element = try zoned(element) } catch {
+                faults.add(line: lines.number, column: 1, error.rule)
+                return nil
+            }
         }
+        guard let check, let fault = check(SharedText(element.indices, of: element)) else { return element }
+        element = Array(text)
         let offset =
             fault.offset ?? JSONPlace.offset(of: fault.path, in: element) { Excerpt.plain($0) }
         // White space before the element has a byte a column.
@@ -152,13 +182,47 @@ struct RecipientFileReader: ~Copyable {
         return nil
     }
 
+    /// Reads the zone of a recipient, sets its instant, and returns the recipient without it. A text that is no JSON object
+    /// stays as it is for the check, which names the byte.
+    private mutating func zoned(_ element: [UInt8]) throws(EntryFault) -> [UInt8] {
+        let limits = JSONLimits(maxDepth: 64, maxBytes: Self.longestRow)
+        guard let zones = instants, var object = (try? JSONParser.parse(element, limits: limits))?.object else {
+            // The check names the byte.
+            if let check, check(SharedText(element.indices, of: element)) != nil { return element }
+            throw EntryFault("", "not a JSON object")
+        }
+        guard let zone = object[zones.column]?.string, !zone.isEmpty else {
+            throw EntryFault(
+                zones.column,
+                "no zone; give a member \"\(Excerpt.plain(zones.column))\" beside the token, such as \"Europe/Madrid\""
+            )
+        }
+        try setInstant(zone)
+        object[zones.column] = nil
+        return JSONValue.object(object).jsonBytes
+    }
+
+    private mutating func setInstant(_ zone: String) throws(EntryFault) {
+        guard var zones = instants else { return }
+        instantMs = try zones.instantMs(in: zone)
+        instants = zones
+    }
+
     private mutating func checked(_ record: CSVRecord, _ columns: RecipientColumns) -> [UInt8]? {
         let fault: CSVRecord.Fault
         do throws(CSVRecord.Fault) {
-            let element = try columns.element(of: record)
-            guard let broken = preview?.fault(of: SharedText(element.indices, of: element)) else { return element }
-            let column = columns.column(of: broken.path)
-            fault = CSVRecord.Fault(offset: column.map { record.offset(of: $0) } ?? 0, rule: columns.reason(broken))
+            let element = isTokens ? try columns.token(of: record) : try columns.element(of: record)
+            if let broken = check?(SharedText(element.indices, of: element)) {
+                let column = columns.column(of: broken.path)
+                fault = CSVRecord.Fault(offset: column.map { record.offset(of: $0) } ?? 0, rule: columns.reason(broken))
+            } else if let zone = try columns.zone(of: record) {
+                do throws(EntryFault) {
+                    try setInstant(zone.name)
+                    return element
+                } catch { fault = CSVRecord.Fault(offset: zone.offset, rule: error.rule) }
+            } else {
+                return element
+            }
         } catch { fault = error }
         // What follows a quote without an end is no row.
         isBroken = record.isAbandoned

@@ -30,7 +30,7 @@ final class RecipientsFile {
     /// - Parameter preview: checks each row; nil does not.
     /// - Throws: the exit code, after printing the rows that break a rule.
     func read(_ preview: PersonalPreview?) throws {
-        reader.preview = preview
+        reader.check = preview.map { preview in { preview.fault(of: $0) } }
         var bytes = 0
         while elements.count <= Self.inlineLimit, bytes <= Self.inlineBytes, let element = try reader.next() {
             elements.append(element)

@@ -11,6 +11,8 @@ struct JobPush {
     let job: PushJob
     /// Writes what the job needs in Redis, just before it is pushed.
     var prepare: () async throws -> Void = {}
+    /// Whether the user learns why the project does not send at the moment.
+    var warns = true
 
     /// The outcome of a push.
     struct Pushed {
@@ -91,7 +93,7 @@ struct JobPush {
                         + "(retention.dedupe_hours), nothing is sent"
                 )
             }
-            let obstacles = await obstacles()
+            let obstacles = warns ? await obstacles() : []
             ConfigurationOptions.warn(obstacles)
             isWarned = !obstacles.isEmpty
         }

@@ -24,6 +24,8 @@ struct SendCommand: AsyncParsableCommand {
               fanfare send --project demo --recipients-file users.csv --message message.json --variants languages.json \\
                 --canary 1% --canary-wait 600 --stop-if 'failed>5%; unregistered>20%' --rate 60000 \\
                 --send-window '09:00-21:00 Europe/Madrid' --wait
+              fanfare send --project demo --recipients-file users.csv --message message.json --id sale \\
+                --local-time 2027-03-01T09:00 --expires-at +12h
               query-tokens | fanfare send --project demo --tokens-file - --message message.json --wait
             """
     )
@@ -32,6 +34,7 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup(title: "Target: exactly one") var target: TargetOptions
     @OptionGroup(title: "Message: a file, or its parts") var message: MessageOptions
     @OptionGroup(title: "Job") var general: GeneralJobOptions
+    @OptionGroup(title: "Job") var local: LocalTimeOptions
     @OptionGroup(title: "Job") var job: JobOptions
     @OptionGroup(title: "Guards: hold a job back, or stop it") var guards: GuardOptions
     @OptionGroup var options: ConfigurationOptions
@@ -47,6 +50,7 @@ struct SendCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
+        try local.check(target, general, waits: wait)
         let inputs = target.standardInputs + message.standardInputs
         guard inputs.count <= 1 else {
             throw ValidationError("only one of \(inputs.joined(separator: " and ")) can read standard input")
@@ -56,6 +60,7 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         let message = try message.read()
         let variants = try target.readVariants()
+        if let instants = local.instants { return try await run(instants, message, variants) }
         let tokens = try target.tokensFile.map { try TokensFile(path: $0, checks: !skipsCheck) }
         let recipients = try target.recipientsFile.map { try RecipientsFile(path: $0) }
         try await project.connect(options, pushes: true) { session in
@@ -79,6 +84,37 @@ struct SendCommand: AsyncParsableCommand {
                 try await recipients?.write(to: key, session.client, startMs: startMs)
             }
             try await pushing.run(waits: wait, isJSON: json)
+        }
+    }
+
+    /// Pushes a job for each instant at which a zone of the recipients shows the local time.
+    private func run(
+        _ instants: ZoneInstants,
+        _ message: (bytes: [UInt8], file: InputText?),
+        _ variants: InputText?
+    ) async throws {
+        let isPersonal = target.recipientsFile != nil
+        let recipients = try ZonedRecipients(
+            path: target.recipientsFile ?? target.tokensFile ?? "-",
+            option: isPersonal ? "--recipients-file" : "--tokens-file",
+            instants
+        )
+        try await project.connect(options, pushes: true) { session in
+            var push = PushJob(target: .tokens([]), message: message.bytes)
+            push.variants = variants?.bytes
+            try await general.apply(to: &push, session.client)
+            job.apply(to: &push)
+            guards.apply(to: &push)
+            let check = SendCheck(session: session, message: message.file, variants: variants)
+            let send = LocalTimeSend(
+                session: session,
+                recipients: recipients,
+                template: push,
+                expiresAt: general.expiresAt,
+                isPersonal: isPersonal,
+                check: skipsCheck ? nil : check
+            )
+            try await send.run(isJSON: json)
         }
     }
 }
