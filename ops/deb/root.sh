@@ -78,5 +78,6 @@ in_root() {
     shift
     chroot "$folder" env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
         PATH="${toolchain_path:+$toolchain_path:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
-        ${SOURCE_DATE_EPOCH:+SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH} "$@" </dev/null
+        ${SOURCE_DATE_EPOCH:+SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH} FANFARE_SOURCE="${FANFARE_SOURCE:-}" \
+        DEBEMAIL="${DEBEMAIL:-}" DEBFULLNAME="${DEBFULLNAME:-}" "$@" </dev/null
 }
