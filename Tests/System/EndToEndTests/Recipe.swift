@@ -90,7 +90,8 @@ struct Kitchen {
         let file = try folder.write("recipe", recipe.code)
         let interpreter = recipe.language == .python ? try #require(Self.python) : "/bin/bash"
         let process = try ChildProcess(
-            ["-c", "cd '\(folder.path)' && exec '\(interpreter)' '\(file)'"],
+            // The shell that starts it reports its death as a status.
+            ["-c", "cd '\(folder.path)' && '\(interpreter)' '\(file)'; exit $?"],
             environment: environment,
             executable: URL(fileURLWithPath: "/bin/bash")
         )
