@@ -7,9 +7,13 @@ struct TerminalScreen {
     /// nil if the keyboard is no terminal: then there are no keys.
     private let before: termios?
 
+    /// False if the user wants none: https://no-color.org.
+    private let hasColor: Bool
+
     var hasKeys: Bool { before != nil }
 
     init() {
+        hasColor = getenv("NO_COLOR").map { $0[0] == 0 } ?? true
         var state = termios()
         before = tcgetattr(STDIN_FILENO, &state) == 0 ? state : nil
         if hasKeys {
@@ -34,7 +38,9 @@ struct TerminalScreen {
     func draw(_ screen: TopScreen) {
         let size = Self.size
         let lines = screen.lines(width: size.columns, height: size.rows).prefix(size.rows)
-        let text = lines.map { Self.styled($0, width: size.columns) + Self.clearing($0, width: size.columns) }
+        let text = lines.map { line in
+            Self.styled(line, width: size.columns, hasColor: hasColor) + Self.clearing(line, width: size.columns)
+        }
         Console.write("\u{1B}[H" + text.joined(separator: "\r\n"), to: STDOUT_FILENO)
     }
 
@@ -43,10 +49,11 @@ struct TerminalScreen {
         TextWidth.of(line.text) < width ? "\u{1B}[K" : ""
     }
 
-    /// A selected line is inverse in its whole width.
-    static func styled(_ line: TopScreen.Line, width: Int) -> String {
+    /// A selected line is inverse in its whole width. Without color a warning is bold.
+    static func styled(_ line: TopScreen.Line, width: Int, hasColor: Bool) -> String {
         let text = line.isSelected ? TextWidth.padded(line.text, to: width) : line.text
-        let style = line.style.rawValue + (line.isSelected ? "\u{1B}[7m" : "")
+        let visible = line.style == .warning && !hasColor ? .heading : line.style
+        let style = visible.rawValue + (line.isSelected ? "\u{1B}[7m" : "")
         return style.isEmpty ? text : style + text + "\u{1B}[0m"
     }
 

@@ -16,6 +16,7 @@ struct TopCommand: AsyncParsableCommand {
             prints once.
 
             SENT/S counts messages that FCM accepted, not those that were delivered or shown.
+            With NO_COLOR set and not empty, warnings are bold instead of yellow.
 
             Examples:
               fanfare top

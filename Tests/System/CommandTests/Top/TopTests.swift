@@ -44,13 +44,19 @@ import Testing
     /// - Parameters:
     ///   - keys: pressed before it looks, and wait for it.
     ///   - meanwhile: shell commands that run beside it. `$SCREEN` holds what it drew, `$PID` is its process.
-    private func draw(_ line: [String], keys: String = "", meanwhile: String = ":") throws -> String {
+    ///   - noColor: the value of `NO_COLOR`.
+    private func draw(
+        _ line: [String],
+        keys: String = "",
+        meanwhile: String = ":",
+        noColor: String = ""
+    ) throws -> String {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let screen = folder.file("screen")
         let command = ([CommandRun.executable.path] + line).map { "'\($0)'" }.joined(separator: " ")
         let shell = """
-            export FANFARE_CONFIG=/dev/null; stty rows 24 cols 80
+            export FANFARE_CONFIG=/dev/null NO_COLOR=\(noColor); stty rows 24 cols 80
             sh -c 'PID=$$; SCREEN=\(screen); export PID SCREEN; (\(meanwhile)) & exec "$@"' sh \(command)
             echo "status=$?"; stty -a
             """
@@ -74,6 +80,17 @@ import Testing
         try await withRedis { line in
             let kill = #"until grep -q PROJECT "$SCREEN"; do sleep 0.1; done; kill -\#(signal) $PID"#
             try expectRestored(try draw(line, meanwhile: kill))
+        }
+    }
+
+    @Test func warningsHaveNoColorIfNoColorIsSetAndNotEmpty() async throws {
+        try await withRedis { line, redis in
+            // A paused project is shown as a warning.
+            _ = try redis.cli("HSET", ProjectKeys(project: "demo").base + "ctl", "pause", "lunch")
+            #expect(try draw(line, keys: "q").contains("\u{1B}[33m"))
+            let plain = try draw(line, keys: "q", noColor: "1")
+            #expect(!plain.contains("\u{1B}[3") && plain.contains("demo"), "\(plain)")
+            try expectRestored(plain)
         }
     }
 
