@@ -12,6 +12,9 @@ public struct HTTPProxy: Equatable, Sendable, Redacted {
 
     public var description: String { address }
 
+    /// Part of the remedy where a service cannot be reached. Other programs read the variable, so a user may rely on it.
+    public static let hint = "behind a proxy, set `proxy` (HTTPS_PROXY has no effect)"
+
     /// The remedy for a failure, if the proxy asked for a user or refused one: it answered CONNECT with 407.
     ///
     /// - Parameter reason: libcurl's text; version 7.87 and later write the first form.

@@ -104,6 +104,8 @@ import Testing
             )
             let lost = try await doctor(wrong).findings(name)
             #expect(lost.map(\.verdict) == ["fail"] && lost[0].remedy?.contains("firewall") == true, "\(lost)")
+            let names = lost.first?.remedy?.contains("set `proxy` (HTTPS_PROXY has no effect)")
+            #expect(names == (transport == "legacy"), "XMPP uses no proxy: \(lost)")
         }
     }
 

@@ -197,7 +197,7 @@ struct OnlineProbe {
 
     private static func remedy(
         _ failure: EndpointProbe.Failure,
-        _ route: String = "check the address, name service, firewall and proxy: workers need outbound 443"
+        _ route: String = "check the address, name service and firewall: workers need outbound 443; \(HTTPProxy.hint)"
     ) -> String {
         if let remedy = HTTPProxy.remedy(forFailure: failure.reason) { return remedy }
         return failure.isAboutTLS

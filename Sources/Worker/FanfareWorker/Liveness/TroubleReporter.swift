@@ -92,7 +92,7 @@ final class TroubleReporter {
     }
 
     /// - Parameter cause: names its own remedy where the limit of open files is reached.
-    private static func sentence(_ service: Reachability.Service, cause: String) -> String {
+    static func sentence(_ service: Reachability.Service, cause: String) -> String {
         let head = "\(name(service)) cannot be reached"
         if cause.contains(OpenFiles.remedy) {
             return
@@ -106,7 +106,8 @@ final class TroubleReporter {
             case .instanceID:
                 ("subscriptions and group operations wait", "the endpoint, DNS, TLS and the route to it")
             }
-        let remedy = HTTPProxy.remedy(forFailure: cause).map { "Remedy: \($0)." } ?? "Check \(route)."
+        let proxyRemedy = HTTPProxy.remedy(forFailure: cause).map { "Remedy: \($0)." }
+        let remedy = proxyRemedy ?? "Check \(route); \(HTTPProxy.hint)."
         return "\(head): \(effect). \(remedy)"
     }
 

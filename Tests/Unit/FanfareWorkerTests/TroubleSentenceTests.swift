@@ -1,0 +1,19 @@
+import FanfareCore
+import Testing
+
+@testable import FanfareWorker
+
+@Suite struct TroubleSentenceTests {
+    @Test(arguments: [Reachability.Service.fcm, .tokenEndpoint, .instanceID])
+    func unreachableServiceNamesTheProxySetting(service: Reachability.Service) {
+        let sentence = TroubleReporter.sentence(service, cause: "Couldn't connect to server (libcurl 7)")
+        #expect(sentence.contains("set `proxy` (HTTPS_PROXY has no effect)"), "\(sentence)")
+    }
+
+    @Test func refusalOfTheProxyNamesItsUserInstead() {
+        let cause = "CONNECT tunnel failed, response 407 (libcurl 56)"
+        let sentence = TroubleReporter.sentence(.fcm, cause: cause)
+        #expect(sentence.contains("set proxy_user and proxy_password_file"), "\(sentence)")
+        #expect(!sentence.contains("HTTPS_PROXY"), "\(sentence)")
+    }
+}
