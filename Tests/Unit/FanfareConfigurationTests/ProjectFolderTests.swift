@@ -39,7 +39,8 @@ import Testing
             "projects: { demo: {} }\nprojects_dir: projects.d",
             [
                 "shop.yaml": "quota_per_minute: 7\ncredentials: shop.json\ntopics: { news: 5 }",
-                "empty.yaml": "# all defaults\n",
+                // As editors of Windows write it.
+                "empty.yaml": "\u{FEFF}# all defaults\r\n",
             ]
         )
         #expect(configuration.projects.map(\.id) == ["demo", "empty", "shop"])

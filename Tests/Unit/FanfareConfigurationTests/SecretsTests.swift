@@ -1,3 +1,4 @@
+import FanfareModel
 import Foundation
 import Testing
 
@@ -54,16 +55,21 @@ import Testing
             redis: { password_file: redis }
             admin: { listen: "127.0.0.1:0", token_file: token }
             telemetry: { otlp: "http://127.0.0.1:4318", headers_file: headers }
+            proxy: "http://localhost:3128"
+            proxy_user: u
+            proxy_password_file: proxy
 
             """
         let files = [
             "fanfare.yaml": yaml, "a.json": Self.account, "b.key": "AAAA:key\r\n", "redis": "p ü\r\n",
             "token": "a-token-of-some-length\n", "headers": "Key: 1\r\n",
+            "proxy": "q ü\r\n",
         ]
         let marked = try load(yaml, files.mapValues { "\u{FEFF}" + $0 })
         #expect(marked.credentials == ["a": try Credential.parse(Array(Self.account.utf8))])
         #expect(marked.serverKeys == ["b": "AAAA:key"] && marked.redis.servers?.value == "p ü")
         #expect(marked.adminToken?.value == "a-token-of-some-length" && marked.telemetryHeaders == ["Key: 1"])
+        #expect(marked.proxy?.password == "q ü")
     }
 
     /// TLS libraries read these files themselves.

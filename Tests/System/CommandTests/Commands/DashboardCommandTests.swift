@@ -46,7 +46,7 @@ import Testing
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let file = folder.file("token")
-        try "a-token-of-some-length\n".write(toFile: file, atomically: false, encoding: .utf8)
+        try "\u{FEFF}a-token-of-some-length\r\n".write(toFile: file, atomically: false, encoding: .utf8)
         #expect(try DashboardCommand.token(file: file) == "a-token-of-some-length")
         try "\n".write(toFile: file, atomically: false, encoding: .utf8)
         #expect(throws: (any Error).self) { try DashboardCommand.token(file: file) }

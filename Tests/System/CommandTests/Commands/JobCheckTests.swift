@@ -25,6 +25,7 @@ import Testing
             "{\"token\":\"a\",\(message)}", "ok: to 1 token; message of 7 bytes, at most 4096\n",
             #"{"ok":true,"op":"send","class":"single","recipients":1,"batches":1,"message_bytes":7,"message_limit":4096}"#
         ),
+        ("\u{FEFF}{\"token\":\"a\",\r\n\(message)}\r\n", "ok: to 1 token; message of 7 bytes", #""ok":true"#),
         (
             "{\"tokens\":\(tokens(2_500)),\"id\":\"n\",\(message)}",
             "ok: fan-out to 2500 tokens in 3 batches; message of 7",
