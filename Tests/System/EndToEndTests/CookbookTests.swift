@@ -84,12 +84,12 @@ struct CookbookTests {
         }
     }
 
-    @Test func feedbackChangesTheDatabase() async throws {
+    @Test(arguments: ["", "?protocol=3"]) func feedbackChangesTheDatabase(query: String) async throws {
         try await withKitchen(transport: "legacy") { rig, kitchen, _ in
             let tokens = ["a", "sbx-unregistered-b", "sbx-canonical-c", "sbx-invalid-d"]
             try kitchen.addDevices(tokens.map { ($0, "Europe/Madrid") })
             let cleaner = try Recipe(Self.dead, .python)
-            try await kitchen.cook(cleaner)
+            try await kitchen.cook(cleaner, query: query)
             try await rig.push(["id": "j", "message": #"{"data":{"k":"v"}}"#, "tokens": Rig.tokens(tokens)])
             try await rig.finished("j")
             // An earlier run crashed after reading one entry.
@@ -104,7 +104,7 @@ struct CookbookTests {
                 "fanfare:{demo}:feedback",
                 ">"
             )
-            try await kitchen.cook(cleaner)
+            try await kitchen.cook(cleaner, query: query)
             #expect(try kitchen.sql("SELECT token FROM devices ORDER BY token;") == "a\ncanon-c\n")
             let groups = try rig.redis.cli("XINFO", "GROUPS", "fanfare:{demo}:feedback")
             #expect(groups.contains("pending\n0\n") && groups.hasSuffix("lag\n0"), "\(groups)")

@@ -15,7 +15,9 @@ import Testing
         var interpreter: String?
         /// As the file's own usage lines say.
         var environment: [String: String] = [:]
-        var testDescription: String { file }
+        /// Of the URL of Redis.
+        var query = ""
+        var testDescription: String { file + query }
 
         var path: String { ExampleTests.folder.appendingPathComponent(file).path }
     }
@@ -25,7 +27,10 @@ import Testing
         let files = FileManager.default
         var found = [Program(file: "push.sh", interpreter: "/bin/bash")]
         if let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"] {
-            found.append(Program(file: "push.py", interpreter: python))
+            // Each protocol gives the replies another shape.
+            for query in ["", "?protocol=2", "?protocol=3"] {
+                found.append(Program(file: "push.py", interpreter: python, query: query))
+            }
         }
         if files.fileExists(atPath: "/usr/share/nodejs/redis"), files.isExecutableFile(atPath: "/usr/bin/node") {
             let path = ["NODE_PATH": "/usr/share/nodejs"]
@@ -74,7 +79,9 @@ import Testing
     ) async throws -> (status: Int32, out: String, err: String) {
         let process = try ChildProcess(
             Array(command.dropFirst()) + arguments,
-            environment: program.environment.merging(["REDIS_URL": "redis://127.0.0.1:\(port)/0"]) { $1 },
+            environment: program.environment.merging(["REDIS_URL": "redis://127.0.0.1:\(port)/0\(program.query)"]) {
+                $1
+            },
             executable: URL(fileURLWithPath: command[0])
         )
         return (try await process.wait(seconds: 60), process.stdout, process.stderr)

@@ -84,15 +84,17 @@ struct Kitchen {
     }
 
     /// Runs a recipe, expects it to succeed and returns its standard output.
-    /// - Parameter isKilled: whether it kills itself instead.
+    /// - Parameters:
+    ///   - query: of the URL of Redis, such as `?protocol=3`.
+    ///   - isKilled: whether it kills itself instead.
     @discardableResult
-    func cook(_ recipe: Recipe, isKilled: Bool = false) async throws -> String {
+    func cook(_ recipe: Recipe, query: String = "", isKilled: Bool = false) async throws -> String {
         let file = try folder.write("recipe", recipe.code)
         let interpreter = recipe.language == .python ? try #require(Self.python) : "/bin/bash"
         let process = try ChildProcess(
             // The shell that starts it reports its death as a status.
             ["-c", "cd '\(folder.path)' && '\(interpreter)' '\(file)'; exit $?"],
-            environment: environment,
+            environment: environment.merging(["REDIS_URL": environment["REDIS_URL", default: ""] + query]) { $1 },
             executable: URL(fileURLWithPath: "/bin/bash")
         )
         let status = try await process.wait(seconds: 60)

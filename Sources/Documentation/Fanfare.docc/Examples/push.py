@@ -21,6 +21,8 @@ def read(stream, handle):
     for start in ("0", ">"):
         while True:
             entries = dict(r.xreadgroup(group, "one", {stream: start}, count=100)).get(stream, [])
+            if entries and isinstance(entries[0], list):
+                entries = entries[0]  # protocol=3 in the URL: a list in a list
             if not entries:
                 break
             for entry_id, fields in entries:
