@@ -58,7 +58,8 @@ extension Configuration {
         } catch {
             for warning in error.warnings { report.warn(warning, "correct the setting or the file") }
             for problem in error.problems {
-                report.fail(problem, "correct the path or the file; the workers' user must be able to read it")
+                let remedy = "correct the path or the file; the workers' user must be able to read it"
+                report.fail(problem, error.hint ?? remedy)
             }
         }
         return report.findings

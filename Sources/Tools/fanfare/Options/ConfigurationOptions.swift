@@ -55,12 +55,12 @@ struct ConfigurationOptions: ParsableArguments {
     /// Prints the warnings first: one of them may be the cause of a problem.
     static func report(_ error: ConfigurationError) {
         warn(error.warnings)
-        for problem in error.problems + [error.hint].compactMap({ $0 }) {
+        for problem in EqualCauses.joined(error.problems) + [error.hint].compactMap({ $0 }) {
             Console.error("fanfare: configuration: \(problem)")
         }
     }
 
     static func warn(_ warnings: [String]) {
-        for warning in warnings { Console.error("fanfare: warning: \(warning)") }
+        for warning in EqualCauses.joined(warnings) { Console.error("fanfare: warning: \(warning)") }
     }
 }

@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareModel
 internal import Glibc
 
@@ -36,7 +37,7 @@ struct FileLines: ~Copyable {
             let reason = descriptor >= 0 ? "is a directory" : String(cString: strerror(errno))
             if descriptor >= 0 { close(descriptor) }
             throw Outcome.usage.because(
-                "\(purpose.option): \(reason); give a file that can be read, or - for standard input"
+                "\(Self.name(of: path, purpose.option)): \(reason); give a file that can be read, or - for standard input"
             )
         }
         // Standard input may stand in the middle of a file.
@@ -44,6 +45,12 @@ struct FileLines: ~Copyable {
     }
 
     deinit { close(descriptor) }
+
+    /// The option with the path that the user gave, for messages; the option alone for the content of a file, standard
+    /// input, or an argument that is the path itself.
+    static func name(of path: String, _ option: String) -> String {
+        path == "-" || path == option || ConfiguredFile.isContent(path) ? option : "\(option) \(path)"
+    }
 
     /// Starts over at the first line.
     mutating func rewind() throws {

@@ -35,7 +35,7 @@ struct InputText {
             bytes.count > limit
             ? "more than \(limit) bytes"
             : "\(String(cString: strerror(errno))); give a file of JSON, or - for standard input"
-        throw Outcome.usage.because("\(option): \(reason)")
+        throw Outcome.usage.because("\(FileLines.name(of: path, option)): \(reason)")
     }
 
     /// The line and the column of a byte, counted from 1.

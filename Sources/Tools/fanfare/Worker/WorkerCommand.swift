@@ -73,7 +73,7 @@ struct WorkerCommand: AsyncParsableCommand {
         let logger = LogOutput.logger(configuration.log)
         logger.info("The configuration was read.", metadata: ["file": "\(configuration.file ?? "none")"])
         let concerns = redis.concerns().map { "redis.url: \($0.text); \($0.remedy)" }
-        for warning in configuration.warnings + secrets.warnings + concerns {
+        for warning in EqualCauses.joined(configuration.warnings + secrets.warnings + concerns) {
             logger.warning("Configuration warning; run `fanfare config check`.", metadata: ["what": "\(warning)"])
         }
         let registry = MetricRegistry()

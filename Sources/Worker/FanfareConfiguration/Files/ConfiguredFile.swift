@@ -1,15 +1,17 @@
 public import FanfareModel
 internal import Glibc
 
-/// The file that a setting names. Its description is the setting and its source, never the path: the path may be a
-/// secret that was given by mistake.
+/// The file that a setting or an option of the command line names. The description of a setting's file is the setting
+/// and its source, never the path: a secret may stand there by mistake. An option's file is described with its path.
 public struct ConfiguredFile: Equatable, Sendable, Redacted {
-    /// The setting and its source, such as `tls.ca_file (line 7)`.
+    /// The setting and its source, such as `tls.ca_file (line 7)`, or the option and its path.
     public let name: String
-    /// No message may show it.
+    /// No message may show the path of a setting.
     public let path: String
     /// The folder that a relative path starts from, as messages name it; nil for an absolute path.
     private let start: String?
+    /// Whether ``name`` holds the path.
+    private let isNamed: Bool
 
     /// - Parameters:
     ///   - name: the file's name in messages.
@@ -19,6 +21,16 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
         self.name = name
         self.path = isRelative ? folder + path : path
         start = isRelative ? (folder.isEmpty ? "the working directory" : "the configuration file's folder") : nil
+        isNamed = false
+    }
+
+    /// - Parameter option: the option or variable that names the file, or the path itself if the file was found in its
+    ///   usual place.
+    init(option: String, path: String) {
+        name = option == path || Self.isContent(path) ? option : "\(option) \(path)"
+        self.path = path
+        start = nil
+        isNamed = true
     }
 
     /// Whether both name the same path. The line of the setting does not count: an editor may move it.
@@ -41,13 +53,13 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
     ///   - limit: a larger file is refused, so that a wrong path cannot fill the memory.
     ///   - allowsPipe: whether a pipe, such as a shell's `<(…)`, is read too. Devices, and pipes otherwise, are refused
     ///     without being opened.
-    /// - Throws: one problem, beginning with ``name``, without the path or a part of the file.
+    /// - Throws: one problem, beginning with ``name``, without a part of the file.
     public func read(limit: Int, allowsPipe: Bool = false) throws(ConfigurationError) -> FileContent {
         guard !Self.isContent(path) else { throw problem(Self.contentSentence) }
         do throws(FileReader.Failure) {
             return try FileReader.read(path, limit: limit, allowsPipe: allowsPipe)
         } catch {
-            throw problem(error.isMissing ? "\(error.reason); \(whereItIsMissing)" : error.reason)
+            throw problem(error.isMissing && !isNamed ? "\(error.reason); \(whereItIsMissing)" : error.reason)
         }
     }
 
@@ -79,7 +91,6 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
         let isThere = stat(folder.isEmpty ? "." : folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         let relative = start.map { " (a relative path starts in \($0))" } ?? ""
         return (isThere ? "its folder is there" : "its folder is not there either") + relative
-            + "; the value must be the path of a file, not what the file holds"
     }
 }
 

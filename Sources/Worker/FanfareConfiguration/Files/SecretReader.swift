@@ -5,6 +5,8 @@ internal import FanfareModel
 struct SecretReader {
     let configuration: Configuration
     private(set) var problems: [String] = []
+    /// How to get the missing files, if the sandbox writes them; nil otherwise.
+    private(set) var hint: String?
     private var concerns: [Concern] = []
     private var startContents: [String: Int] = [:]
 
@@ -215,6 +217,17 @@ struct SecretReader {
 
     // MARK: Files
 
+    /// Whether the sandbox writes a file of this name, and a project sends to this machine.
+    private func isOfSandbox(_ file: ConfiguredFile) -> Bool {
+        let name = file.path.dropFirst(file.folder.count)
+        return (name == "ca.pem" || name.hasPrefix("service-account-") || name.hasPrefix("server-key-"))
+            && configuration.projects.contains { project in
+                let origin = String(project.endpoint.dropFirst("https://".count))
+                let authority = project.transport == .xmpp ? project.xmppHost : origin
+                return HostPolicy.host(authority: authority).map { Loopback.names($0) } == true
+            }
+    }
+
     /// The word that a file holds; empty if it holds anything else, nil if it cannot be read.
     private mutating func word(in file: ConfiguredFile) -> String? {
         guard let bytes = read(file, limit: Self.maximumWordBytes) else { return nil }
@@ -249,6 +262,9 @@ struct SecretReader {
                 deleted.insert(file.path)
             } else {
                 problems += error.problems
+                if file.isMissing, isOfSandbox(file) {
+                    hint = "`fanfare sandbox` writes the missing files: start it first, with each of these projects"
+                }
             }
             return nil
         }

@@ -62,7 +62,11 @@ extension Configuration {
         var reader = SecretReader(configuration: self, deletable: running?.credentialPaths ?? [])
         let secrets = reader.secrets()
         guard reader.problems.isEmpty else {
-            throw ConfigurationError(problems: reader.problems, warnings: warnings + secrets.warnings)
+            throw ConfigurationError(
+                problems: reader.problems,
+                warnings: warnings + secrets.warnings,
+                hint: reader.hint
+            )
         }
         return secrets
     }

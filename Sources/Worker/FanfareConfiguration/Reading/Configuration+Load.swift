@@ -21,7 +21,7 @@ extension Configuration {
         var yaml = ""
         var isReadableByOthers = false
         if let path = file {
-            let file = ConfiguredFile(name: source, path: path)
+            let file = ConfiguredFile(option: source, path: path)
             let content = try file.read(limit: ConfigurationFile.maximumBytes, allowsPipe: true)
             guard let text = String(validating: content.bytes, as: UTF8.self) else { throw file.problem("not UTF-8") }
             yaml = text

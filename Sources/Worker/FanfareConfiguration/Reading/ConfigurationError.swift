@@ -4,7 +4,7 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     public let problems: [String]
     /// The warnings found until then: one of them may be the cause, such as a misspelt variable.
     public let warnings: [String]
-    /// What a person should know who did not name the file: where it was found. nil if it was named.
+    /// What to do about the problems, or where the file was found if the user did not name it; nil for nothing.
     public let hint: String?
 
     public init(problems: [String], warnings: [String] = [], hint: String? = nil) {

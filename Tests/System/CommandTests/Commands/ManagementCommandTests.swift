@@ -67,7 +67,7 @@ import Testing
                 ("-", "standard input: no tokens; give one per line"),
                 (
                     gone,
-                    "--tokens-file: No such file or directory; give a file that can be read, or - for standard input"
+                    "--tokens-file \(gone): No such file or directory; give a file that can be read, or - for standard input"
                 ),
             ] {
                 let run = try await CommandRun(command + ["--tokens-file", file] + flags)
@@ -79,7 +79,7 @@ import Testing
         #expect(message.status == 64)
         #expect(
             message.err
-                == "fanfare: --message: No such file or directory; give a file of JSON, or - for standard input\n"
+                == "fanfare: --message \(gone): No such file or directory; give a file of JSON, or - for standard input\n"
         )
         #expect(try entry().isEmpty)
     }

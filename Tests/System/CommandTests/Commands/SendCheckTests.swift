@@ -43,7 +43,7 @@ import Testing
         ("", "m.json:1:1: message: not JSON at byte 0"), ("[]", "m.json: message: must be an object"),
         (String(repeating: "{\"a\":", count: 100_000), "m.json: message: 500000 bytes of JSON, at most 65536"),
         (String(repeating: "[", count: 1_000), "m.json:1:65: message: not JSON at byte 64: nested deeper"),
-        (String(repeating: " ", count: 10_000_000), "fanfare: --message: more than 1048576 bytes"),
+        (String(repeating: " ", count: 10_000_000), "fanfare: --message m.json: more than 1048576 bytes"),
     ]
 
     @Test(arguments: messages)
@@ -140,10 +140,10 @@ import Testing
             to: URL(fileURLWithPath: folder.file("binary"))
         )
         let rows = [
-            (["--token", "a", "--message", "."], "fanfare: --message: Is a directory"),
-            (["--token", "a", "--message", "gone"], "fanfare: --message: No such file or directory"),
-            (["--token", "a", "--message", "/dev/zero"], "fanfare: --message: more than 1048576 bytes"),
-            (["--tokens-file", ".", "--title", "x"], "fanfare: --tokens-file: is a directory"),
+            (["--token", "a", "--message", "."], "fanfare: --message .: Is a directory"),
+            (["--token", "a", "--message", "gone"], "fanfare: --message gone: No such file or directory"),
+            (["--token", "a", "--message", "/dev/zero"], "fanfare: --message /dev/zero: more than 1048576 bytes"),
+            (["--tokens-file", ".", "--title", "x"], "fanfare: --tokens-file .: is a directory"),
             (
                 ["--tokens-file", "/dev/zero", "--title", "x"],
                 "fanfare: --tokens-file: line 1 is longer than 65536 bytes"

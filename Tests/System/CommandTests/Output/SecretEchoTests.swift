@@ -178,13 +178,18 @@ import Testing
         let file = try folder.write("f.yaml", Self.yaml([:]))
         let nowhere = ["FANFARE_REDIS_URL": "redis://user:\(Self.canary)@127.0.0.1:1"]
         var lines: [(line: [String], environment: [String: String])] = []
-        for text in Shape.allCases.map(\.text) {
+        // The path of an option is shown; the content of a file in its place is not.
+        for text in Shape.allCases.filter(\.isContent).map(\.text) {
             lines += [
                 (["config", "check", "-c", text], [:]), (["config", "check"], ["FANFARE_CONFIG": text]),
-                (["dashboard", "--token-file", text, "-c", file], nowhere),
-                (["dashboard", "--listen", "0.0.0.0:0", "-c", file], ["FANFARE_DASHBOARD_TOKEN": "\(text) \(text)"]),
                 (["send", "--project", "modern", "--token", "t", "--message", text, "-c", file], nowhere),
                 (["send", "--project", "modern", "--tokens-file", text, "--title", "x", "-c", file], nowhere),
+            ]
+        }
+        for text in Shape.allCases.map(\.text) {
+            lines += [
+                (["dashboard", "--token-file", text, "-c", file], nowhere),
+                (["dashboard", "--listen", "0.0.0.0:0", "-c", file], ["FANFARE_DASHBOARD_TOKEN": "\(text) \(text)"]),
                 (["worker", "-c", file], ["FANFARE_ADMIN_TOKEN": text, "REDIS_URL": text]),
                 (["config", "check", "-c", file, "--redis", text], [:]),
             ]
