@@ -164,6 +164,7 @@ enum CredentialFiles {
         (#"{"type":"external_account_authorized_user"}"#, "type: external_account_authorized_user is a person's login"),
         (#"{"type":"SECRET"}"#, "type: must be service_account, external_account, impersonated"),
         (#"{"type":"metadata"}"#, "type: must not be metadata; set credentials: metadata instead"),
+        (#"{"project_info":{},"client":[]}"#, "the app's google-services.json; make a service account's key (Firebase"),
         (#"{"installed":{}}"#, "type: missing"), ("[]", "not a credential file: must be an object"),
         (
             Files.external(source: #"{"executable":{"command":"SECRET"}}"#),

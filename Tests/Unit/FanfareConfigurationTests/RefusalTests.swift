@@ -43,6 +43,11 @@ import Testing
                 + "rediss-sentinel://, redis-cluster://, rediss-cluster://"
         ),
         Row(
+            yaml: "redis: { url: \"127.0.0.1:6379\" }",
+            problem: "redis.url (line 1): did you mean redis://127.0.0.1:6379?"
+        ),
+        Row(yaml: "redis: { url: \"user:5678\" }", problem: "redis.url (line 1): write redis:// before host and port"),
+        Row(
             yaml: "projects: { Demo: {} }",
             problem: "projects (line 1): a project id must match [a-z0-9][a-z0-9-]{0,62}"
         ),

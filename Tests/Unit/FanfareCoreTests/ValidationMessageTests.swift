@@ -32,7 +32,10 @@ import Testing
     static let fields: [BadEntry] = [
         BadEntry(message: #"{"foo":1}"#, "message.foo: unknown field"),
         BadEntry(message: #"{"Data":{}}"#, "message.Data: unknown field"),
-        BadEntry(message: #"{"message":{}}"#, "message.message: unknown field"),
+        BadEntry(
+            message: #"{"validate_only":true,"message":{"token":"t"}}"#,
+            "message.message: unknown field; unwrap it: `message` is the inner object"
+        ),
         BadEntry(message: #"{"priority":"high"}"#, "message.priority: unknown field"),
         BadEntry(message: #"{"notification":{"sound":"x"}}"#, "message.notification.sound: unknown field"),
         BadEntry(message: #"{"android":{"colapseKey":"x"}}"#, "message.android.colapseKey: unknown field"),

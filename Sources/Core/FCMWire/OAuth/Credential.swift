@@ -31,6 +31,10 @@ public enum Credential: Equatable, Sendable, Redacted {
     }
 
     static func kind(of fields: CredentialFields) throws(CredentialError) -> CredentialKind {
+        if fields.object["type"] == nil, fields.object["project_info"] != nil {
+            let remedy = "Firebase console: Project settings, Service accounts, Generate new private key"
+            throw CredentialError(reason: "the app's google-services.json; make a service account's key (\(remedy))")
+        }
         let type = try fields.text("type")
         if let kind = CredentialKind(rawValue: type) { return kind }
         switch type {

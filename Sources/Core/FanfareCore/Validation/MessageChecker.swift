@@ -29,6 +29,7 @@ struct MessageChecker {
     ///   - isPersonal: whether the message may have placeholders, which `PlaceholderPaths` has checked. A text with a
     ///     placeholder has any format, and counts without the placeholder.
     func check(_ value: JSONValue, at path: String, isPersonal: Bool = false) throws(EntryFault) {
+        try Self.checkWrapping(value, at: path)
         var checker = SchemaChecker(transport: transport, legacyBody: legacyBody)
         checker.acceptsPlaceholders = isPersonal
         try checker.check(value, .object(schema), at: path)
@@ -39,6 +40,12 @@ struct MessageChecker {
             try checkApplePriority(message, at: path)
         }
         try checkSize(of: isPersonal ? TemplateSize.constantPart(of: message) : message, at: path)
+    }
+
+    /// Refuses the body of a request to FCM, whose `message` is what this field takes.
+    static func checkWrapping(_ value: JSONValue, at path: String) throws(EntryFault) {
+        guard value.object?[Self.path]?.object != nil else { return }
+        throw EntryFault("\(path).\(Self.path)", "unknown field; unwrap it: `\(path)` is the inner object")
     }
 
     var schema: ObjectSchema { format == .v1 ? MessageSchema.message : LegacySchema.message }

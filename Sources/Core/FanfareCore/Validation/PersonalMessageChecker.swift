@@ -72,6 +72,7 @@ public struct PersonalMessageChecker: Sendable {
     }
 
     private func check(_ message: JSONObject, at path: String) throws(EntryFault) {
+        try MessageChecker.checkWrapping(.object(message), at: path)
         do throws(TemplateFault) { try PlaceholderPaths.check(message, at: path, name: { Excerpt.plain($0) }) } catch {
             throw EntryFault(error.path, error.rule)
         }

@@ -81,7 +81,13 @@ struct ValueRules {
             "redis://", "rediss://", "unix://", "redis-sentinel://", "rediss-sentinel://", "redis-cluster://",
             "rediss-cluster://",
         ]
-        return schemes.contains { text.hasPrefix($0) } ? nil : "must start with \(schemes.joined(separator: ", "))"
+        if schemes.contains(where: { text.hasPrefix($0) }) { return nil }
+        if let host = HostPolicy.host(authority: text) {
+            if Loopback.names(host) { return "did you mean redis://\(text)?" }
+            // The text may be a user with a password.
+            if host.count < text.count { return "write redis:// before host and port" }
+        }
+        return "must start with \(schemes.joined(separator: ", "))"
     }
 
     private static func proxy(_ text: String) -> String? {
