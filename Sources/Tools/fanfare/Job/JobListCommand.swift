@@ -13,13 +13,15 @@ struct JobListCommand: AsyncParsableCommand {
         discussion: """
             The order is: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, all other jobs. Jobs that \
             no worker has taken yet are counted, not listed. `sent` means accepted by FCM. The reason says why a job is paused, or \
-            waits for its hours.
+            waits for its hours or its start.
 
             Examples:
               fanfare job ls
               fanfare job ls --project demo --state parked
-              fanfare job ls --project demo --all --limit 1000 --json | jq -r 'select(.failed > 0).id'
-            """
+              fanfare job ls --project demo --all --limit 1000 --json \\
+                | jq -r 'select(.failed > 0).id'
+            """,
+        aliases: ["list"]
     )
 
     @Option(
@@ -111,10 +113,13 @@ struct JobListCommand: AsyncParsableCommand {
             let status = job.status
             var row = [status.id] + (withProject ? [name] : [])
             row += [status.state.rawValue, "\(status.total)", "\(status.finished)", "\(status.failed)"]
-            row += [job.resultsPerSecond.map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-"]
+            row += [
+                JobRendering.rate(job).map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-",
+            ]
             row.append(status.createdMs.map(JobRendering.timestamp) ?? "-")
             let guards = GuardText.short(status)
-            row += [guards.isEmpty ? "-" : guards, status.isOver ? "-" : status.reason ?? "-"]
+            let start = job.startTime.map { "starts at \($0)" }
+            row += [guards.isEmpty ? "-" : guards, status.isOver ? "-" : status.reason ?? start ?? "-"]
             table.add(row)
         }
         return table.lines(width: width).joined(separator: "\n")

@@ -47,7 +47,9 @@ enum JobRendering {
             rows.append(("starts", ClockText.relative(startMs, nowMs: progress.nowMs)))
         }
         if let reason = status.reason { rows.append(("reason", reason)) }
-        if let obstacle = obstacle(progress), obstacle != status.reason { rows.append(("held by", obstacle)) }
+        if let obstacle = obstacle(progress), !repeats(obstacle, reason: status.reason) {
+            rows.append(("held by", obstacle))
+        }
         for (name, count) in status.counters where count > 0 || ["total", "sent", "failed"].contains(name) {
             rows.append((name, "\(count)"))
         }
@@ -56,7 +58,7 @@ enum JobRendering {
         if let source = status.audienceSource, let size = status.audienceEstimate {
             rows.append(("audience", source == .none ? "size not known" : "\(size) (\(source))"))
         }
-        if let rate = progress.resultsPerSecond { rows.append(("rate", "\(PaceText.rate(rate)) since its start")) }
+        if let rate = rate(progress) { rows.append(("rate", "\(PaceText.rate(rate)) since its start")) }
         if let tail = tail(progress, nextRetryMs) {
             rows.append(("tail", tail))
         } else if let remaining = remaining(progress) {
@@ -66,6 +68,22 @@ enum JobRendering {
         var table = TextTable(columns: [.text("name"), .text("value")], hasTitles: false)
         for (name, value) in rows { table.add([name, value]) }
         return table.lines.joined(separator: "\n")
+    }
+
+    /// Results a second since the start; nil for a paused job, whose average only falls, and for less than a second.
+    static func rate(_ progress: JobProgress) -> Double? {
+        let status = progress.status
+        let end = (status.isOver ? status.finishedMs : nil) ?? progress.nowMs
+        guard status.state != .paused, let startedMs = status.startedMs, end - startedMs >= 1_000 else { return nil }
+        return progress.resultsPerSecond
+    }
+
+    /// Whether the reason in a job's hash says the same: of an outage it also says since when.
+    private static func repeats(_ obstacle: String, reason: String?) -> Bool {
+        guard let reason, reason != obstacle else { return reason == obstacle }
+        guard let words = obstacle.firstRange(of: " cannot be reached: ") else { return false }
+        return reason.hasPrefix(obstacle[..<words.lowerBound] + " cannot be reached since ")
+            && reason.hasSuffix(obstacle[words.upperBound...])
     }
 
     /// Failed recipients by error, with what the producer should do, aligned.
@@ -79,7 +97,7 @@ enum JobRendering {
     private static func times(_ progress: JobProgress, expiresAtMs: Int64?) -> [(String, String)] {
         let status = progress.status
         func moment(_ ms: Int64, since start: Int64?) -> String {
-            let length = start.map { "  after \(PaceText.duration(Double(max(0, ms - $0)) / 1_000))" } ?? ""
+            let length = start.map { "  after \(PaceText.span(milliseconds: max(0, ms - $0)))" } ?? ""
             return ClockText.date(ms) + length
         }
         var rows: [(String, String)] = []

@@ -1,14 +1,32 @@
 internal import FanfareClient
 internal import Glibc
 
+/// Decides when a line is printed without a terminal: soon, at each change of state, then less often.
+struct PlainLines {
+    private static let first = Duration.seconds(2)
+    private static let later = Duration.seconds(10)
+    /// Lines that follow each other soon.
+    private static let soon = 5
+
+    private var count = 0
+    private var state: JobStatus.State?
+
+    /// - Parameter time: since the last line.
+    mutating func isDue(_ new: JobStatus.State, after time: Duration) -> Bool {
+        defer { state = new }
+        let isNew = state != nil && state != new
+        guard isNew || time >= (count < Self.soon ? Self.first : Self.later) else { return false }
+        count += 1
+        return true
+    }
+}
+
 /// Shows a job's progress on standard error: on a terminal one line that is redrawn in place, elsewhere a line now and then.
 struct ProgressBar {
-    /// Without a terminal, the time between two lines.
-    private static let plainInterval = Duration.seconds(10)
-
     private let isTerminal: Bool
     private var lastLine = ""
     private var lastPlain = ContinuousClock.now
+    private var plain = PlainLines()
     private var meter = RateMeter()
 
     init(isTerminal: Bool = Console.errorIsTerminal) { self.isTerminal = isTerminal }
@@ -30,7 +48,8 @@ struct ProgressBar {
     }
 
     private mutating func printNowAndThen(_ line: ProgressLine, _ status: JobStatus) {
-        guard !status.isOver, lastPlain.duration(to: .now) >= Self.plainInterval else { return }
+        // The end has lines of its own.
+        guard !status.isOver, plain.isDue(status.state, after: lastPlain.duration(to: .now)) else { return }
         lastPlain = .now
         Console.error("job \(status.id): \(TextTable.visible(line.text(width: nil)))")
     }

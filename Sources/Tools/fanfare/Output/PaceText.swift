@@ -10,6 +10,13 @@ enum PaceText {
     /// A rate without its unit, for a column whose title names it.
     static func number(_ perSecond: Double) -> String { rate(perSecond).replacing("/s", with: "") }
 
+    /// A measured time, such as `300 ms`, `1.2 s` or `12 s`.
+    static func span(milliseconds: Int64) -> String {
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        if milliseconds < 10_000 { return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s" }
+        return duration(Double(milliseconds) / 1_000)
+    }
+
     /// Such as `12 s`, `3 min 20 s`, `2 h 5 min` or `4 d`: at most two units, since durations are estimates.
     static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, (0..<1e10).contains(seconds) else { return "-" }

@@ -31,6 +31,62 @@ import Testing
         )
     }
 
+    @Test func timesBelowTenSecondsAreExact() throws {
+        let rows: [(Int64, String)] = [
+            (0, "0 ms"), (312, "312 ms"), (999, "999 ms"), (1_000, "1.0 s"), (1_250, "1.2 s"), (9_999, "9.9 s"),
+            (10_001, "11 s"), (200_000, "3 min 20 s"),
+        ]
+        for (milliseconds, text) in rows { #expect(PaceText.span(milliseconds: milliseconds) == text) }
+        let job = try status([
+            "state", "done", "total", "2", "sent", "2", "started_ms", "1000", "first_pass_ms", "1005",
+            "finished_ms", "1305",
+        ])
+        let table = JobRendering.table(JobProgress(status: job, nowMs: 5_000))
+        #expect(table.contains("  after 5 ms\n") && table.hasSuffix("  after 300 ms"), "\(table)")
+        // Two recipients within 305 ms have no rate.
+        #expect(!table.contains("\nrate"), "\(table)")
+    }
+
+    @Test func rateIsShownAfterASecondAndNotWhilePaused() throws {
+        func rate(_ state: String, nowMs: Int64) throws -> Double? {
+            let fields = ["state", state, "total", "100", "sent", "10", "started_ms", "1000"]
+            return JobRendering.rate(JobProgress(status: try status(fields), nowMs: nowMs))
+        }
+        #expect(try rate("active", nowMs: 3_000) == 5)
+        #expect(try rate("active", nowMs: 1_999) == nil)
+        #expect(try rate("paused", nowMs: 3_000) == nil)
+    }
+
+    @Test func outageIsSaidOnce() throws {
+        let cause = "FCM cannot be reached: connection refused"
+        let overview = try #require(
+            OverviewReply(.array(["now_ms", "5000", "unreachable", cause].map { .bulk(Array($0.utf8)) }))
+        )
+        func table(_ reason: String) throws -> String {
+            let job = try status(["state", "active", "total", "2", "reason", reason])
+            return JobRendering.table(JobProgress(status: job, nowMs: 5_000, project: overview))
+        }
+        let same = try table("FCM cannot be reached since 10:00:00: connection refused")
+        #expect(same.contains("\nreason  FCM cannot") && !same.contains("held by"), "\(same)")
+        #expect(try table("canary").contains("\nheld by  \(cause)"))
+    }
+
+    @Test func scheduledJobShowsItsStartInTheList() throws {
+        let job = try status(["state", "scheduled", "total", "2", "not_before", "1700000000000"])
+        let table = JobListCommand.table([("demo", JobProgress(status: job, nowMs: 1))], withProject: true)
+        #expect(table.hasSuffix("starts at 2023-11-14T22:13:20.000Z"), "\(table)")
+    }
+
+    @Test func linesWithoutATerminalComeSoonAndAtEachChange() {
+        let steps: [(state: JobStatus.State, seconds: Int)] = [
+            (.active, 1), (.active, 2), (.active, 2), (.active, 2), (.active, 2), (.retrying, 1), (.retrying, 2),
+            (.retrying, 10),
+        ]
+        var lines = PlainLines()
+        let due = steps.map { lines.isDue($0.state, after: .seconds($0.seconds)) }
+        #expect(due == [false, true, true, true, true, true, false, true])
+    }
+
     @Test func topicJobShowsItsAudience() throws {
         func progress(_ source: String, _ size: String) throws -> JobProgress {
             let job = try status([
