@@ -22,15 +22,33 @@ struct Fanfare: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 something failed, 64 usage, 69 a service is unavailable, 78 configuration.
             """,
-        version: FanfareVersion.current,
-        subcommands: [
-            DemoCommand.self, UpCommand.self, InitCommand.self, WorkerCommand.self, SandboxCommand.self,
-            SendCommand.self,
-            TopicCommand.self, GroupCommand.self, JobCommand.self, TokenCommand.self, ProjectCommand.self,
-            DeadCommand.self, FunctionsCommand.self, TopCommand.self, DashboardCommand.self, ConfigCommand.self,
-            DoctorCommand.self,
+        groupedSubcommands: [
+            CommandGroup(name: "Trial", subcommands: [DemoCommand.self, UpCommand.self, SandboxCommand.self]),
+            CommandGroup(
+                name: "Worker",
+                subcommands: [
+                    InitCommand.self, ConfigCommand.self, DoctorCommand.self, WorkerCommand.self, FunctionsCommand.self,
+                ]
+            ),
+            CommandGroup(name: "Producer", subcommands: [SendCommand.self, TopicCommand.self, GroupCommand.self]),
+            CommandGroup(
+                name: "Operator",
+                subcommands: [
+                    TopCommand.self, DashboardCommand.self, JobCommand.self, TokenCommand.self, ProjectCommand.self,
+                    DeadCommand.self,
+                ]
+            ),
         ]
     )
+
+    // The parser's own flag would stand in the help of each subcommand.
+    @Flag(help: "Show the version.")
+    var version = false
+
+    func run() async throws {
+        guard version else { throw CleanExit.helpRequest(self) }
+        Console.line(FanfareVersion.current)
+    }
 
     static func main() async {
         // Read the arguments before their passwords are overwritten.
@@ -49,7 +67,8 @@ struct Fanfare: AsyncParsableCommand {
             exit(withError: ExitCode(Outcome.configuration.rawValue))
         } catch let error where exitCode(for: error) == .validationFailure {
             // As the argument parser does, with secrets masked.
-            let complaint = ArgumentMask.masked(fullMessage(for: error), arguments: arguments)
+            var complaint = ArgumentMask.masked(fullMessage(for: error), arguments: arguments)
+            if let hint = CommandHint.find(arguments) { complaint = CommandHint.added(hint, to: complaint) }
             if !complaint.isEmpty { Console.error(complaint) }
             exit(withError: ExitCode.validationFailure)
         } catch {

@@ -20,8 +20,8 @@ struct DashboardCommand: AsyncParsableCommand {
 
             Examples:
               fanfare dashboard
-              fanfare dashboard --listen 0.0.0.0:8490 --token-file dashboard-token --read-only
-              fanfare dashboard --allow-host board.example.com --token-file dashboard-token
+              fanfare dashboard --listen 0.0.0.0:8490 --token-file board-token --read-only
+              fanfare dashboard --allow-host board.example.com --token-file board-token
             """
     )
 

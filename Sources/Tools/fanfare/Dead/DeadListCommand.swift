@@ -16,7 +16,8 @@ struct DeadListCommand: AsyncParsableCommand {
             Examples:
               fanfare dead ls --project demo --kind parked
               fanfare dead ls --project demo --limit 1 --json | jq -r .fields.message
-            """
+            """,
+        aliases: ["list"]
     )
 
     @Option(

@@ -17,7 +17,8 @@ struct JobPreviewCommand: ParsableCommand {
 
             Examples:
               fanfare job preview job.json
-              fanfare job preview job.json --recipient 17 --project demo | jq .message.notification
+              fanfare job preview job.json --recipient 17 --project demo \\
+                | jq .message.notification
               make-job | fanfare job preview -
             """
     )

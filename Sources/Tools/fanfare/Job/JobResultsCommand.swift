@@ -17,7 +17,8 @@ struct JobResultsCommand: AsyncParsableCommand {
 
             Examples:
               fanfare job results newsletter-7 --project demo --failed
-              fanfare job results newsletter-7 --project demo --json | jq -r 'select(.action == "remove").token'
+              fanfare job results newsletter-7 --project demo --json \\
+                | jq -r 'select(.action == "remove").token'
             """
     )
 

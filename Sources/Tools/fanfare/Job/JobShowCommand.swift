@@ -17,8 +17,9 @@ struct JobShowCommand: AsyncParsableCommand {
 
             Examples:
               fanfare job show newsletter-7 --project demo
-              fanfare job show newsletter-7 --project demo --wait && echo "everyone was accepted"
-            """
+              fanfare job show newsletter-7 --project demo --wait && echo "all accepted"
+            """,
+        aliases: ["status"]
     )
 
     @OptionGroup var arguments: JobArguments

@@ -16,7 +16,8 @@ struct ProjectListCommand: AsyncParsableCommand {
 
             Example:
               fanfare project ls --redis redis://127.0.0.1:6379/0
-            """
+            """,
+        aliases: ["list"]
     )
 
     @OptionGroup var options: ConfigurationOptions

@@ -17,16 +17,23 @@ struct SendCommand: AsyncParsableCommand {
             `fanfare job preview` prints what one recipient gets.
 
             Examples:
-              fanfare send --project demo --token T --title Hello --body World --data article=42 --wait
-              fanfare send --project demo --tokens-file tokens.txt --message message.json --id newsletter-7
+              fanfare send --project demo --token T --title Hello --body World \\
+                --data article=42 --wait
+              fanfare send --project demo --tokens-file tokens.txt --message message.json \\
+                --id newsletter-7
               fanfare send --project demo --topic news --title Tonight --at +2h
-              fanfare send --project demo --recipients-file users.csv --title 'Hi {{name|there}}' --body 'Your {{item}}'
-              fanfare send --project demo --recipients-file users.csv --message message.json --variants languages.json \\
-                --canary 1% --canary-wait 600 --stop-if 'failed>5%; unregistered>20%' --rate 60000 \\
+              fanfare send --project demo --recipients-file users.csv \\
+                --title 'Hi {{name|there}}' --body 'Your {{item}}'
+              fanfare send --project demo --recipients-file users.csv \\
+                --message message.json --variants languages.json \\
+                --canary 1% --canary-wait 600 --rate 60000 \\
+                --stop-if 'failed>5%; unregistered>20%' \\
                 --send-window '09:00-21:00 Europe/Madrid' --wait
-              fanfare send --project demo --recipients-file users.csv --message message.json --id sale \\
+              fanfare send --project demo --recipients-file users.csv \\
+                --message message.json --id sale \\
                 --local-time 2027-03-01T09:00 --expires-at +12h
-              query-tokens | fanfare send --project demo --tokens-file - --message message.json --wait
+              query-tokens | fanfare send --project demo --tokens-file - \\
+                --message message.json --wait
             """
     )
 

@@ -16,8 +16,9 @@ struct TokenShowCommand: AsyncParsableCommand {
 
             Examples:
               fanfare token show fXb2:APA91bE…
-              fanfare token show - --project demo <token.txt    # the token does not stand in the process list
-              fanfare token show fXb2:APA91bE… --json | jq '.projects[].jobs[] | select(.status != "sent")'
+              fanfare token show - --project demo <token.txt  # not in the process list
+              fanfare token show fXb2:APA91bE… --json \\
+                | jq '.projects[].jobs[] | select(.status != "sent")'
             """
     )
 

@@ -1,8 +1,8 @@
-/// Finds the key that a mistyped key was probably meant to be.
-enum NearestKey {
+/// Finds the key or the command that a mistyped word was probably meant to be.
+public enum NearestKey {
     /// The path whose last word has the smallest edit distance, if that is at most two or half the word's length; nil
     /// otherwise.
-    static func find(_ word: String, among paths: some Sequence<String>) -> String? {
+    public static func find(_ word: String, among paths: some Sequence<String>) -> String? {
         let ranked = paths.map { path in
             let last = path.utf8.split(separator: UInt8(ascii: ".")).last ?? path.utf8[...]
             return (path: path, distance: distance(Array(word.utf8), Array(last)))

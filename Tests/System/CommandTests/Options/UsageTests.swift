@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareModel
 import Testing
 
 @testable import fanfare
@@ -114,6 +115,47 @@ import Testing
             if configuration.subcommands.isEmpty { #expect(command.helpMessage().contains("\nExample"), "\(path)") }
         }
         check(Fanfare.self, "fanfare")
+    }
+
+    @Test func examplesInTheHelpFitATerminalOf80Columns() {
+        func check(_ command: any ParsableCommand.Type) {
+            for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  ") {
+                #expect(line.count <= 80, "\(line)")
+            }
+            for sub in command.configuration.subcommands { check(sub) }
+        }
+        check(Fanfare.self)
+    }
+
+    @Test(
+        arguments: [
+            (["sned"], "fanfare send"), (["job", "shwo", "j"], "fanfare job show"),
+            (["proejct", "ls"], "fanfare project"),
+            (["dead", "lst", "--json"], "fanfare dead ls"), (["push"], nil), (["-c", "f", "job"], nil),
+            (["job", "show"], nil),
+            (["send", "sned"], nil), ([String(repeating: "x", count: 100)], nil),
+        ] as [([String], String?)]
+    )
+    func mistypedCommandGetsASuggestion(line: [String], suggestion: String?) {
+        #expect(CommandHint.find(line) == suggestion)
+    }
+
+    @Test func suggestionFollowsTheParsersSentence() async throws {
+        let run = try await CommandRun(["job", "shwo"])
+        #expect(run.status == 64 && run.err.hasPrefix("Error: Unexpected argument"), "\(run.err)")
+        #expect(run.err.contains("; did you mean `fanfare job show`?\nUsage: "), "\(run.err)")
+    }
+
+    @Test(arguments: [["job", "list"], ["project", "list"], ["dead", "list"], ["job", "status", "j"]])
+    func otherNamesOfCommandsAreParsed(line: [String]) {
+        #expect(throws: Never.self) { try Fanfare.parseAsRoot(line) }
+    }
+
+    @Test func versionIsAnOptionOfTheCommandItselfOnly() async throws {
+        let run = try await CommandRun(["--version"])
+        #expect(run.status == 0 && run.out == "\(FanfareVersion.current)\n", "\(run.out)\(run.err)")
+        #expect(Fanfare.helpMessage().contains("--version"))
+        #expect(!Fanfare.helpMessage(for: SendCommand.self).contains("--version"))
     }
 
     /// The option counts seconds; the field of the job that it sets counts milliseconds.
