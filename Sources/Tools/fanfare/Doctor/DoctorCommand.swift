@@ -8,7 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Checks Redis, credentials and the route to FCM; prints one verdict and fix per check.",
         discussion: """
-            A verdict is ok, warn or FAIL; failures stand last, and the last line counts them. Changes nothing.
+            A verdict is ok, warn or FAIL; failures stand last, and the last line counts them. Equal verdicts of many projects \
+            are one line; --json lists all. Changes nothing.
 
             Exits with 0 if no verdict is FAIL, with 1 if one is, also if Redis cannot be reached, and with 78 if the \
             configuration cannot be read. Facts that the Redis user may not read (CONFIG GET, FUNCTION LIST) are reported as unknown.
@@ -50,18 +51,24 @@ struct DoctorCommand: AsyncParsableCommand {
         var findings: [Finding] = []
         for check in Check.all {
             let new = await check.examine(subject)
-            if !json { for finding in new where finding.severity == .ok { Console.line(finding.line) } }
+            if !json { printAll(new, .ok, configuration) }
             findings += new
         }
         if !json {
             // Warnings and failures stand last, where they are seen.
             for severity in [Finding.Severity.warn, .fail] {
-                for finding in findings where finding.severity == severity { Console.line(finding.line) }
+                printAll(findings, severity, configuration)
             }
             Console.line("\n" + findings.summary)
         }
         let isFine = findings.allSatisfy { $0.severity != .fail }
         if json { Console.json(["ok": .bool(isFine), "checks": .array(findings.map { .object($0.json) })]) }
         if !isFine { throw ExitCode.failure }
+    }
+
+    /// Prints the findings of one severity, those of many projects with one cause as one.
+    private func printAll(_ findings: [Finding], _ severity: Finding.Severity, _ configuration: Configuration) {
+        let own = findings.filter { $0.severity == severity }
+        for finding in own.joined(projects: configuration.projects.map(\.id)) { Console.line(finding.line) }
     }
 }

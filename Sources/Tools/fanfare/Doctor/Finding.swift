@@ -32,6 +32,30 @@ struct Finding: Equatable, Sendable {
     }
 }
 
+extension [Finding] {
+    /// The findings of many projects that differ in the project only become one, in the place of the first.
+    func joined(projects ids: [String]) -> [Finding] {
+        func project(of finding: Finding) -> String? {
+            let words = finding.text.split { " ,:.".contains($0) }
+            return ids.first { finding.check.hasSuffix(" \($0)") } ?? ids.first { words.contains($0[...]) }
+        }
+        func cause(_ finding: Finding) -> [String]? {
+            guard let id = project(of: finding) else { return nil }
+            let texts = [finding.check, finding.severity.rawValue, finding.text, finding.remedy ?? ""]
+            return texts.map { EqualCauses.withoutLine($0.replacing(id, with: "*")) }
+        }
+        return EqualCauses.joined(self, by: cause) { first, count in
+            guard let id = project(of: first) else { return first }
+            var joined = first
+            joined.check = first.check.replacing("project \(id)", with: "\(count) projects")
+                .replacing(" of \(id)", with: " of \(count) projects")
+            let place = joined.check == first.check ? "\(count) projects; the first: " : "the first: "
+            if first.text.contains(id) { joined.text = place + first.text }
+            return joined
+        }
+    }
+}
+
 extension Sequence<Finding> {
     /// The report's last line: how many findings of each verdict, and where to begin.
     var summary: String {
