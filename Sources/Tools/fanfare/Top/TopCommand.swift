@@ -12,8 +12,8 @@ struct TopCommand: AsyncParsableCommand {
         abstract: "Shows the fleet in the terminal, updated each second.",
         discussion: """
             Shows projects, jobs and workers. Keys: arrows select, Enter opens a project, `p` pauses and `r` resumes the \
-            selected project or job after a question, `s` sorts, `?` helps, `q` quits. If the output is no terminal, \
-            prints once.
+            selected project or job after a question, `s` sorts, `i` shows idle projects one by one, `?` helps, `q` quits. \
+            If the output is no terminal, prints once.
 
             SENT/S counts messages that FCM accepted, not those that were delivered or shown.
             With NO_COLOR set and not empty, warnings are bold instead of yellow.
@@ -33,6 +33,9 @@ struct TopCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object each second, or one with --once.")
     var json = false
 
+    @Flag(help: "Show each idle project, not a line for all of them.")
+    var idle = false
+
     @Flag(help: "Show only: no selection, and no key that changes anything.")
     var readOnly = false
 
@@ -47,7 +50,7 @@ struct TopCommand: AsyncParsableCommand {
             )
             if isTerminal, !once, !json {
                 let live = TopLive(client: client, prefix: configuration.prefix, reader: reader)
-                try await live.run(isReadOnly: readOnly)
+                try await live.run(isReadOnly: readOnly, showsIdle: idle)
             } else if json, !once {
                 try await repeatJSON(reader)
             } else {
@@ -64,7 +67,8 @@ struct TopCommand: AsyncParsableCommand {
 
     private func print(_ snapshot: FleetSnapshot, _ meter: FleetMeter, width: Int? = nil) {
         if json { return Console.json(FleetJSON(meter).object(snapshot)) }
-        let screen = TopScreen(snapshot: snapshot, meter: meter)
+        var screen = TopScreen(snapshot: snapshot, meter: meter)
+        screen.state.showsIdle = idle
         for line in screen.lines(width: width, height: nil) { Console.line(line.text) }
     }
 

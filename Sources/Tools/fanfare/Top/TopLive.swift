@@ -28,7 +28,7 @@ struct TopLive {
     }
 
     /// Returns when a key or a signal ends it.
-    func run(isReadOnly: Bool) async throws {
+    func run(isReadOnly: Bool, showsIdle: Bool) async throws {
         // Errors before the first picture end the command, as every command without Redis does.
         let first = try await reader.read()
         let (events, input) = AsyncStream.makeStream(of: Event.self)
@@ -55,6 +55,7 @@ struct TopLive {
             signals.cancel()
         }
         var picture = Picture(canAct: terminal.hasKeys && !isReadOnly)
+        picture.screen.state.showsIdle = showsIdle
         for await event in events {
             guard step(event, &picture, opened, input) else { break }
             terminal.draw(picture.screen)

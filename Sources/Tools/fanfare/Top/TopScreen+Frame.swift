@@ -75,8 +75,9 @@ extension TopScreen {
         let parts: [(String, Int)] = [
             ("↑↓ select", 6), state.opened == nil ? ("Enter open", 3) : ("Esc back", 1), ("p pause", 4),
             ("r resume", 5),
-            state.opened == nil ? ("s sort: \(state.sort.rawValue)", 7) : ("", 9), ("? help", 2), ("q quit", 0),
-            ("sent = accepted by FCM", 8),
+            state.opened == nil ? ("s sort: \(state.sort.rawValue)", 7) : ("", 10),
+            state.opened == nil ? ("i idle", 8) : ("", 10), ("? help", 2), ("q quit", 0),
+            ("sent = accepted by FCM", 9),
         ]
         return Line(text: TextWidth.fitted(parts, width: width))
     }
@@ -100,8 +101,9 @@ extension TopScreen {
         let keys = [
             ("↑ ↓  k j", "select a project or a job"), ("PgUp PgDn", "a page up or down; Home and End (g G): the ends"),
             ("Enter", "open the project: its jobs, failures and workers"), ("Esc Backspace", "back to all projects"),
-            ("p", "pause the selected project or job, after a question; with a reason if you like"),
-            ("r", "resume it"), ("s", "sort projects by state (trouble first), waiting, rate or name"),
+            ("p", "pause the selected project or job; asks, then takes a reason"), ("r", "resume it"),
+            ("s", "sort projects by state (trouble first), waiting, rate or name"),
+            ("i", "idle projects: a line for all, or one for each"),
             ("? h", "this page"), ("q", "quit"),
         ]
         for (key, text) in state.canAct ? keys : [] { table.add([key, text]) }

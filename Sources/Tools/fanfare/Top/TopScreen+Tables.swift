@@ -35,8 +35,16 @@ extension TopScreen {
         return meter.drainSeconds(of: project).map(PaceText.duration)
     }
 
+    /// The chosen order without the projects that are folded into one line: those that are idle and have no dead job.
+    private var unfolded: (shown: [ProjectSnapshot], folded: Int) {
+        let all = sorted
+        guard !state.showsIdle else { return (all, 0) }
+        let shown = all.filter { $0.condition.word != "idle" || $0.dead > 0 }
+        return all.count - shown.count < EqualCauses.fewest ? (all, 0) : (shown, all.count - shown.count)
+    }
+
     var projects: Section {
-        let projects = sorted
+        let (projects, folded) = unfolded
         let hasReason = projects.contains { $0.condition.reason?.isEmpty == false }
         let hasPushed = projects.contains { $0.overview.entries > 0 }
         var table = TextTable(
@@ -63,9 +71,14 @@ extension TopScreen {
             row.append(project.condition.reason ?? "")
             table.add(row)
         }
+        var warnings = projects.map { Self.isTrouble($0.condition.word) }
+        if folded > 0 {
+            table.add(["\(folded) projects", "idle"] + [String](repeating: "", count: 14))
+            warnings.append(false)
+        }
         return Section(
             table: table,
-            warnings: projects.map { Self.isTrouble($0.condition.word) },
+            warnings: warnings,
             rows: projects.map { .project($0.id) },
             rank: 0
         )

@@ -62,6 +62,8 @@ struct TopState: Equatable {
     var canAct = true
     var mode = Mode.list
     var sort = Sort.state
+    /// Whether each idle project has a row; otherwise many of them share one.
+    var showsIdle = false
     /// The project whose view is open; nil for the view of all projects.
     var opened: String?
     /// The selection; a row that is gone counts as the first one.
@@ -123,6 +125,7 @@ struct TopState: Equatable {
         case .enter: open(rows)
         case .escape, .backspace: close()
         case .text("s"): sort = sort.next
+        case .text("i"): showsIdle.toggle()
         case .text("p"): ask(.pause, rows)
         case .text("r"): ask(.resume, rows)
         case .text("?"), .text("h"): mode = .help

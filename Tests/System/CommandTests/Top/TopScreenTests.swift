@@ -142,6 +142,33 @@ import Testing
         #expect(lines.first { $0.text.hasPrefix("z-paused") }?.text.hasSuffix("lunch") == true)
     }
 
+    @Test func idleProjectsShareARowUnlessTheyAreWanted() throws {
+        func idle(_ count: Int) throws -> TopScreen {
+            var samples = (1...count).map { SampleProject(id: "idle-\($0)", waiting: 0, open: 0) }
+            samples.append(SampleProject(id: "busy", waiting: 9))
+            let projects = try samples.map { try $0.snapshot() }
+            var screen = TopScreen(snapshot: FleetSnapshot(projects: projects), meter: FleetMeter())
+            screen.state = TopState()
+            return screen
+        }
+        var screen = try idle(36)
+        for (width, height) in [(80, 24), (160, 50), (nil, nil)] as [(Int?, Int?)] {
+            let lines = screen.lines(width: width, height: height).map(\.text)
+            #expect(lines.contains { $0.hasPrefix("36 projects  idle") } && !lines.contains { $0.hasPrefix("idle-") })
+        }
+        #expect(screen.rows.first == .project("busy") && screen.rows.allSatisfy { $0.project == "busy" })
+        screen.state.showsIdle = true
+        #expect(screen.lines(width: nil, height: nil).count { $0.text.hasPrefix("idle-") } == 36)
+        #expect(try idle(3).lines(width: 80, height: 24).count { $0.text.hasPrefix("idle-") } == 3)
+    }
+
+    @Test func helpFitsATerminalOf80Columns() throws {
+        var screen = TopScreen(snapshot: try large(projects: 1), meter: FleetMeter())
+        screen.state = TopState(mode: .help)
+        let lines = screen.lines(width: 80, height: 24).map(\.text)
+        #expect(lines.contains { $0.hasPrefix("i ") } && !lines.contains { $0.contains("…") }, "\(lines)")
+    }
+
     @Test func openedProjectShowsItsJobsFailuresAndWorkers() throws {
         var screen = TopScreen(snapshot: try large(projects: 3), meter: FleetMeter())
         let project = screen.snapshot.projects[1]

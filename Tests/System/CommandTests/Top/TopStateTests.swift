@@ -48,6 +48,7 @@ import Testing
         #expect(state([.text("q")]).1 == [.quit])
         #expect(state([.text("?"), .text("p")]).0.mode == .list)
         #expect(state([.text("s"), .text("s")]).0.sort == .rate)
+        #expect(state([.text("i")]).0.showsIdle)
     }
 
     @Test func readOnlyStateSelectsAndAsksNothing() {
