@@ -168,7 +168,8 @@ struct TokenSearch<Redis: RedisSending> {
         if story.keptSinceMs == nil { notes.append("No results are kept.") }
         notes.append(
             "A job of more than 1,000 recipients keeps no `sent` result unless it was pushed with results=all; "
-                + "a job with results=none keeps none."
+                + "a job with results=none keeps none. In such a large job that is `done`, FCM accepted each recipient "
+                + "about which no failure is kept (`fanfare job results ID --failed`)."
         )
         switch cursor.results {
         case .over: break

@@ -13,9 +13,7 @@ struct TokenRendering {
         if stories.isEmpty {
             Console.error("fanfare: no project is configured or registered yet; name one with --project")
         }
-        for story in stories where story.isEmpty {
-            Console.error("project \(story.project): nothing found; \(kept(story))")
-        }
+        for line in nothing(stories.filter(\.isEmpty), hasOthers: !found.isEmpty) { Console.error(line) }
         for note in Set(stories.flatMap(\.notes)).sorted() where note != "No results are kept." {
             Console.error("note: \(note)")
         }
@@ -23,6 +21,16 @@ struct TokenRendering {
             guard let cursor = story.cursor else { continue }
             Console.error("To go on: fanfare token show TOKEN --project \(story.project) --from \(cursor)")
         }
+    }
+
+    /// A line for each project that keeps nothing about the token, or one for many.
+    func nothing(_ stories: [TokenStory], hasOthers: Bool) -> [String] {
+        guard stories.count >= EqualCauses.fewest else {
+            return stories.map { "project \($0.project): nothing found; \(kept($0))" }
+        }
+        let unkept = stories.count { $0.keptSinceMs == nil }
+        let note = unkept == 0 ? "" : unkept == stories.count ? "; none keeps results" : "; \(unkept) keep no results"
+        return ["nothing found in \(stories.count) \(hasOthers ? "other " : "")projects\(note)"]
     }
 
     private func kept(_ story: TokenStory) -> String {

@@ -34,6 +34,15 @@ import Testing
         )
     }
 
+    @Test func manyProjectsWithoutTheTokenAreOneLine() async throws {
+        _ = try redis.cli(["SADD", "fanfare:projects"] + (1...39).map { "other-\($0)" })
+        let run = try await CommandRun(["token", "show", Self.token] + flags)
+        #expect(run.err.hasPrefix("nothing found in 39 other projects; none keeps results\nnote: "), "\(run.err)")
+        #expect(run.err.contains("results=all") && run.err.contains("job results ID --failed"), "\(run.err)")
+        let nowhere = try await CommandRun(["token", "show", "another-token-1"] + flags)
+        #expect(nowhere.err.hasPrefix("nothing found in 41 projects; 39 keep no results\n"), "\(nowhere.err)")
+    }
+
     @Test func tokenIsFoundInAllProjectsAndMasked() async throws {
         let run = try await CommandRun(["token", "show", Self.token] + flags)
         #expect(run.status == 0, "\(run.err)")
