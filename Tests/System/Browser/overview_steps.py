@@ -169,6 +169,7 @@ def story(browser, address):
     browser.find("#story-token").send_keys("sbx-unregistered-0", Keys.ENTER)
     browser.shows(".stories", "UNREGISTERED")
     browser.shows(".stories", "morning")
+    check("`" not in browser.text(".stories"), "backticks of a note are shown")
     check("sbx-unregistered-0" not in browser.driver.current_url + browser.text(".stories"), "the token is shown")
     browser.shot("story")
 

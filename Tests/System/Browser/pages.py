@@ -74,6 +74,9 @@ def looks(browser, address, path, name, wait):
 
 def project(browser, fleet, address):
     """Charts with values by keyboard, the span in the address, and jobs that are over."""
+    browser.open(address + "p/nowhere")
+    browser.shows("#view", "Redis holds nothing about project nowhere")
+    check(not [one for one in browser.all("#view section.card") if one.is_displayed()], "an unknown project has charts")
     browser.open(address + "p/demo")
     browser.shows("#view", "spring-sale")
     browser.driver.set_script_timeout(30)

@@ -72,6 +72,12 @@ export function terms(list, rows) {
   );
 }
 
+/** A text with its parts between backticks as code. */
+export const code = (text) => text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+
+/** A name such as UNREGISTERED_TOKEN, which may be broken after its underscores only. */
+export const breakable = (name) => name.split(/(?<=_)/).flatMap((part, index) => (index ? [el("wbr"), part] : [part]));
+
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 

@@ -1,6 +1,6 @@
 // The page of one job: progress, what it waits for, errors, message and results.
 
-import { announce, at, badge, crumbs, duration, el, get, keyed, number, rate, Refusal, show, terms, text, time } from "./dom.js";
+import { announce, at, badge, breakable, crumbs, duration, el, get, keyed, number, rate, Refusal, show, terms, text, time } from "./dom.js";
 import { address } from "./router.js";
 import { changeJob, jobControls } from "./actions.js";
 
@@ -217,7 +217,7 @@ class Results {
     const recipient = ["token", "fid", "topic", "condition", "group", "group_name"].map((kind) => result[kind]).find(Boolean) ?? "";
     const error = [result.error ?? "–", result.maybe_dup ? "(maybe twice)" : ""].join(" ").trim();
     const cell = (label, value, kind) => el("td", { class: kind, "data-label": label }, value);
-    const detail = result.raw_error && result.raw_error !== result.error ? el("span", {}, error, " ", el("span", { class: "hint" }, result.raw_error)) : error;
+    const detail = result.raw_error && result.raw_error !== result.error ? el("span", {}, ...breakable(error), " ", el("span", { class: "hint" }, result.raw_error)) : el("span", {}, ...breakable(error));
     return el("tr", {}, cell("#", number(result.i), "n"), cell("Status", result.status, result.status === "sent" ? "" : "failed"), cell("Error", detail),
       cell("What to do", result.error || result.action === "replace" ? ACTIONS[result.action] ?? result.action ?? "–" : "–"),
       cell("Attempts", result.attempts ?? "–", "n"), cell("Recipient", recipient, "mono id"));
@@ -327,7 +327,7 @@ class JobPage {
   drawErrors() {
     const { errors } = this.job;
     show(this.errors, errors.length > 0);
-    keyed(this.errorRows, errors, (row) => `${row.error} ${row.action}`, (row) => el("tr", {}, el("td", { "data-label": "Error", class: "word" }, row.error),
+    keyed(this.errorRows, errors, (row) => `${row.error} ${row.action}`, (row) => el("tr", {}, el("td", { "data-label": "Error", class: "word" }, ...breakable(row.error)),
       el("td", { "data-label": "What to do" }, ACTIONS[row.action] ?? row.action), el("td", { class: "n", "data-label": "Recipients" }),
       el("td", {}, el("button", { class: "small", "aria-label": `Show the results with ${row.error}`, on: { click: () => this.results?.filter(row.error) } }, "Show"))),
       (node, row) => text(node.children[2], `${number(row.count)} (${percent(row.count, this.job.total)})`));

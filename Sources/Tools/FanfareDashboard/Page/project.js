@@ -254,6 +254,7 @@ export function open(root, params, context) {
     update() {
       const project = fleet.project;
       show(missing, !project);
+      for (const node of [facts, charts.node, jobs.node]) show(node, Boolean(project));
       if (!project) return text(missing, `Redis holds nothing about project ${id}. A worker registers its projects when it starts; check the spelling.`);
       badge(state, project.state);
       text(since, project.since_ms ? `for ${duration(Math.max(0, fleet.now - project.since_ms) / 1000)}` : "");

@@ -1,6 +1,6 @@
 // What happened to a token. The token is posted, so that no address and no log holds it.
 
-import { badge, cell, el, heads, number, post, show, text, time } from "./dom.js";
+import { badge, cell, code, el, heads, number, post, show, text, time } from "./dom.js";
 import { address } from "./router.js";
 
 export function open(root, params, context) {
@@ -44,7 +44,7 @@ export function open(root, params, context) {
       found.append(...seen.map((story) => part(story)));
       if (others) {
         const notes = new Set(reply.projects.filter((story) => !seen.includes(story)).flatMap((story) => story.notes));
-        found.append(el("p", { class: "hint" }, `No trace in ${others === reply.projects.length ? "" : "the other "}${number(others)} ${others === 1 ? "project" : "projects"}. `, ...[...notes].slice(0, 5).map((note) => el("span", {}, `${note} `))));
+        found.append(el("p", { class: "hint" }, `No trace in ${others === reply.projects.length ? "" : "the other "}${number(others)} ${others === 1 ? "project" : "projects"}. `, ...[...notes].slice(0, 5).map((note) => el("span", {}, ...code(note), " "))));
       }
     } catch (error) {
       text(status, error.message);
@@ -64,7 +64,7 @@ export function open(root, params, context) {
         el("thead", {}, heads(["When", "Job", "Status", "Error", "Attempts", "Message id"], ["Attempts"])),
         el("tbody", {}, ...story.jobs.map((result) => row(story.project, result))))));
     }
-    box.append(...story.notes.map((note) => el("p", { class: "hint" }, note)));
+    box.append(...story.notes.map((note) => el("p", { class: "hint" }, ...code(note))));
     if (story.kept_since_ms) box.append(el("p", { class: "hint" }, `Results are kept since ${time(story.kept_since_ms)}.`));
     if (story.cursor) {
       const more = el("button", { "aria-label": `Search further in ${story.project}` }, "Search further");
