@@ -219,6 +219,7 @@ let package = Package(
             name: "FanfareAdmin",
             dependencies: [
                 "FanfareConfiguration", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel",
+                "SocketTransport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -313,7 +314,7 @@ let package = Package(
             dependencies: [
                 "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop",
                 "HTTPLanes", "CurlTransport", "NGHTTP2Transport", "XMPPTransport", "RedisTransport", "OpenSSLKit",
-                "FanfareClient", "FanfareRedis",
+                "SocketTransport", "FanfareClient", "FanfareRedis",
                 "FanfareConfiguration", "FanfareCore",
                 "FanfareWorker",
                 "FanfareSandbox", "FanfareAdmin",

@@ -5,6 +5,17 @@ public struct SocketAddress: Equatable, Sendable {
     let family: Int32
     let bytes: [UInt8]
 
+    /// Whether a process of this machine listens at the address. Connects, and blocks until that succeeds or fails.
+    public var isServed: Bool {
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return bytes.withUnsafeBytes { bytes in
+            guard let address = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+            return connect(descriptor, address, socklen_t(bytes.count)) == 0
+        }
+    }
+
     /// Address of a Unix socket; nil when the path is too long.
     public static func unix(_ path: String) -> SocketAddress? {
         var address = sockaddr_un()

@@ -6,6 +6,7 @@ internal import HTTPTypes
 internal import HummingbirdCore
 public import Logging
 internal import NIOCore
+internal import SocketTransport
 
 /// Serves `/metrics`, `/healthz` and `/readyz` of a process over HTTP/1.1.
 public struct AdminServer: Sendable {
@@ -69,7 +70,7 @@ public struct AdminServer: Sendable {
         case .tcp(let host, let port): return .hostname(host, port: port)
         case .unix(let path):
             // The server would remove the socket of a process that still serves it.
-            guard !UnixSocket.isServed(path) else {
+            guard SocketTransport.SocketAddress.unix(path)?.isServed != true else {
                 let taken = IOError(errnoCode: EADDRINUSE, reason: "bind")
                 throw ListenError(taken, address: address.description) ?? taken
             }

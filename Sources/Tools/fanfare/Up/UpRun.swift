@@ -1,7 +1,8 @@
 internal import EventLoop
 internal import FanfareConfiguration
+internal import FanfareWorker
 internal import FoundationEssentials
-internal import Glibc
+internal import SocketTransport
 
 /// Performs what ``Supervisor`` decides: starts and ends processes, and finds out which are ready.
 final class UpRun {
@@ -53,7 +54,7 @@ final class UpRun {
                 events.append(.stop)
             }
             for event in events {
-                for action in supervisor.handle(event, nowMs: Self.nowMs) {
+                for action in supervisor.handle(event, nowMs: SystemClock.bootMs) {
                     if case .finish(let code) = action { return code }
                     try perform(action, announce)
                 }
@@ -75,47 +76,16 @@ final class UpRun {
         }
     }
 
-    private static var nowMs: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
-
     /// Whether something listens at an address of this machine.
     static func accepts(_ address: ListenAddress) -> Bool {
         switch address {
-        case .unix(let path):
-            var name = sockaddr_un()
-            name.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-            return connects(AF_UNIX, &name)
+        case .unix(let path): return SocketAddress.unix(path)?.isServed == true
         case .tcp(let host, let port):
-            guard host.contains(":") else {
-                var name = sockaddr_in()
-                name.sin_family = sa_family_t(AF_INET)
-                name.sin_port = in_port_t(port).bigEndian
-                // A host name, or every address: this machine is reached by its loopback address.
-                if inet_pton(AF_INET, host, &name.sin_addr) != 1 || name.sin_addr.s_addr == 0 {
-                    inet_pton(AF_INET, "127.0.0.1", &name.sin_addr)
-                }
-                return connects(AF_INET, &name)
-            }
-            var name = sockaddr_in6()
-            name.sin6_family = sa_family_t(AF_INET6)
-            name.sin6_port = in_port_t(port).bigEndian
-            inet_pton(AF_INET6, host == "::" ? "::1" : host, &name.sin6_addr)
-            return connects(AF_INET6, &name)
-        }
-    }
-
-    private static func connects<Name>(_ family: Int32, _ name: inout Name) -> Bool {
-        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return withUnsafePointer(to: &name) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<Name>.size)) == 0
-            }
+            // A host name, or every address: this machine is reached by its loopback address.
+            let every = ["0.0.0.0": "127.0.0.1", "::": "::1"]
+            let port = UInt16(clamping: port)
+            let address = SocketAddress.numeric(every[host] ?? host, port: port)
+            return (address ?? SocketAddress.numeric("127.0.0.1", port: port))?.isServed == true
         }
     }
 }

@@ -2,11 +2,11 @@ internal import Glibc
 
 /// The clocks of decisions. Leases, waits and lifetimes use the time since boot, which cannot be set and counts
 /// while the machine sleeps; the time of day is only the start of the project's time.
-enum SystemClock {
+public enum SystemClock {
     /// Unix milliseconds.
     static var nowMs: Int64 { Int64(nanoseconds(of: CLOCK_REALTIME) / 1_000_000) }
 
-    static var bootMs: Int64 { Int64(bootNs / 1_000_000) }
+    public static var bootMs: Int64 { Int64(bootNs / 1_000_000) }
 
     static var bootNs: UInt64 { nanoseconds(of: CLOCK_BOOTTIME) }
 
