@@ -39,6 +39,7 @@ import Testing
         var expected = Configuration()
         expected.projects = [Configuration.Project(id: "my-app")]
         expected.projects[0].credentials = live.projects[0].credentials
+        expected.projects[0].topicAPI = .v1
         #expect(live == expected)
         #expect(live.projects[0].credentials?.file?.path == "service-account.json")
 
