@@ -1,3 +1,4 @@
+import FanfareModel
 import Testing
 
 @testable import FanfareConfiguration
