@@ -67,9 +67,11 @@ copy_sources() {
     mkdir -p "$1/source"
     (cd "$1/source" && find . -name '.build*' -prune -o -name .git -prune -o -type f -print0) |
         while IFS= read -r -d '' file; do [ -e "$file" ] || rm -f "$1/source/$file"; done
-    git ls-files -z --deduplicate | while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
-        xargs -0 cp --parents --update --preserve=mode,timestamps,links -t "$1/source"
-    [ ! -e Package.resolved ] || cp -u -p Package.resolved "$1/source/"
+    # By content: a file of another checkout may be younger.
+    { git ls-files -z --deduplicate && printf 'Package.resolved\0'; } |
+        while IFS= read -r -d '' file; do
+            [ ! -e "$file" ] || cmp -s "$file" "$1/source/$file" || printf '%s\0' "$file"
+        done | xargs -0 -r cp --parents --preserve=mode,links -t "$1/source"
 }
 
 # in_root FOLDER COMMAND [ARGUMENT...]: runs a program there, without this shell's environment.
