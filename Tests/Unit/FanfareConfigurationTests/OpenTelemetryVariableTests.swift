@@ -37,6 +37,15 @@ import Testing
         #expect(reader.secrets().telemetryHeaders == ["x-api-key: a b=", "X-Scope: 1"])
     }
 
+    @Test func headersOfACollectorThatIsNotUsedAreIgnored() throws {
+        let configuration = try load(
+            Self.here.merging(["OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=a"]) { $1 },
+            "telemetry: { otlp: 'http://localhost:1' }"
+        )
+        #expect(configuration.telemetry.headers.isEmpty)
+        #expect(configuration.warnings.count == 1 && configuration.warnings[0].contains("telemetry.headers_file"))
+    }
+
     @Test func settingsPrecedeTheVariables() throws {
         let yaml = """
             telemetry:

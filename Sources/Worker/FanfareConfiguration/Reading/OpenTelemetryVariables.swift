@@ -70,6 +70,11 @@ struct OpenTelemetryVariables {
 
     private mutating func fillHeaders(_ telemetry: inout Configuration.Telemetry) {
         guard telemetry.headersFile == nil, let text = value(.headers) else { return }
+        // A key for one collector is not sent to another.
+        guard value(.endpoint) == nil || telemetry.variables["telemetry.otlp"] != nil else {
+            let reason = "ignored, as \(Name.endpoint.rawValue) is"
+            return warn(.headers, "\(reason); name the headers in telemetry.headers_file")
+        }
         guard let pairs = Self.pairs(text), !pairs.isEmpty,
             let headers = SecretReader.headers(pairs.map { "\($0.key): \($0.value)" })
         else { return warn(.headers, "must be 1 to 16 headers as name=value, separated by commas, percent-encoded") }
