@@ -75,7 +75,7 @@ final class TroubleReporter {
         switch action {
         case .warn:
             project.logger.warning(
-                "\(Self.sentence(service, cause: outage?.cause ?? ""))",
+                "\(Self.sentence(service, cause: outage?.cause ?? "", hasProxy: project.configuration.proxy != nil))",
                 metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(trouble))"]
             )
         case .recover:
@@ -91,8 +91,10 @@ final class TroubleReporter {
         service.rawValue.prefix(1).uppercased() + service.rawValue.dropFirst()
     }
 
-    /// - Parameter cause: names its own remedy where the limit of open files is reached.
-    static func sentence(_ service: Reachability.Service, cause: String) -> String {
+    /// - Parameters:
+    ///   - cause: names its own remedy where the limit of open files is reached.
+    ///   - hasProxy: whether the setting `proxy` is there already.
+    static func sentence(_ service: Reachability.Service, cause: String, hasProxy: Bool) -> String {
         let head = "\(name(service)) cannot be reached"
         if cause.contains(OpenFiles.remedy) {
             return
@@ -107,7 +109,8 @@ final class TroubleReporter {
                 ("subscriptions and group operations wait", "the endpoint, DNS, TLS and the route to it")
             }
         let proxyRemedy = HTTPProxy.remedy(forFailure: cause).map { "Remedy: \($0)." }
-        let remedy = proxyRemedy ?? "Check \(route); \(HTTPProxy.hint)."
+        let hint = hasProxy ? "the proxy" : HTTPProxy.hint
+        let remedy = proxyRemedy ?? "Check \(route); \(hint)."
         return "\(head): \(effect). \(remedy)"
     }
 
