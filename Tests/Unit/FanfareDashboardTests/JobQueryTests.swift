@@ -71,6 +71,7 @@ import Testing
             #expect(reply.status == 200 && reply.json["id"] as? String == "j" && reply.json["total"] as? Int == 4)
             let ids = (reply.json["parts"] as? [[String: Any]])?.compactMap { $0["id"] as? String }
             #expect(ids == ["j.0800Z", "j.1900Z.east"])
+            #expect(reply.json["state"] as? String == "waiting")
             #expect(try await bench.web.get("/api/projects/demo/jobs/k").status == 404)
         }
     }

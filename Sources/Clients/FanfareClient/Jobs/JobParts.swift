@@ -6,7 +6,7 @@ internal import StreamWire
 public struct JobParts: Equatable, Sendable {
     /// The id that their ids begin with.
     public let id: String
-    /// Those that workers have taken and that are still kept, in the order of their start. Never empty.
+    /// The jobs that workers have taken and that are still kept, in the order of their start. Never empty.
     public let jobs: [JobStatus]
 
     init?(id: String, jobs: [JobStatus]) {
@@ -24,9 +24,18 @@ public struct JobParts: Equatable, Sendable {
 
     public var isOver: Bool { jobs.allSatisfy(\.isOver) }
 
-    /// `id`, the sums, and `parts` with an object for each job.
+    /// The state that needs attention most: an operator's first, then what moves, then what waits, then what is over.
+    public var state: JobStatus.State {
+        let order = [
+            "parked", "paused", "active", "retrying", "waiting", "scheduled", "rejected", "cancelled", "expired",
+        ]
+        let states = jobs.map(\.state)
+        return order.lazy.compactMap { word in states.first { $0.rawValue == word } }.first ?? states[0]
+    }
+
+    /// `id`, `state`, the sums, and `parts` with an object for each job.
     public var json: JSONObject {
-        var object: JSONObject = ["id": .string(id)]
+        var object: JSONObject = ["id": .string(id), "state": .string(state.rawValue)]
         for (name, count) in counters { object[name] = .number(JSONNumber(count)) }
         object["parts"] = .array(jobs.map { .object(FleetJSON.object($0)) })
         return object

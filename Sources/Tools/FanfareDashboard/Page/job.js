@@ -279,9 +279,8 @@ class JobPage {
     show(this.why, true);
     for (const node of [this.errors, this.about, this.deadLink]) show(node, false);
     this.actions.replaceChildren();
-    const state = job.parts.every((part) => OVER.includes(part.state)) ? "done" : "scheduled";
-    badge(this.state, state);
-    this.progress.update({ ...job, state });
+    badge(this.state, job.state);
+    this.progress.update(job);
     show(this.progress.passes, false);
     if (!this.partRows) {
       this.partRows = el("tbody");

@@ -36,7 +36,11 @@ struct LocalTimeSend {
         for (index, part) in jobs.enumerated() {
             var push = JobPush(session: session, job: part.job)
             push.warns = index == 0
-            pushed.append(.object(try await run(push, part, isJSON: isJSON)))
+            do { pushed.append(.object(try await run(push, part, isJSON: isJSON))) } catch {
+                // This part may have been pushed; no job names the lists of the later ones.
+                for later in jobs[(index + 1)...] { await recipients.groups[later.instantMs]?.list?.delete() }
+                throw error
+            }
         }
         guard isJSON else { return }
         Console.json([
