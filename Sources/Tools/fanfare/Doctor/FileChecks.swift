@@ -59,7 +59,7 @@ extension Configuration {
             for warning in error.warnings { report.warn(warning, "correct the setting or the file") }
             for problem in error.problems {
                 let remedy = "correct the path or the file; the workers' user must be able to read it"
-                report.fail(problem, error.hint ?? remedy)
+                report.fail(problem, error.hint.map { "\($0); else \(remedy)" } ?? remedy)
             }
         }
         return report.findings

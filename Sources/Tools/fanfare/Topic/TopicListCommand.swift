@@ -14,7 +14,8 @@ struct TopicListCommand: AsyncParsableCommand {
 
             Examples:
               fanfare topic ls --project demo --token T1
-              fanfare topic ls --project demo --tokens-file tokens.txt --json | jq -r 'select(.topics | index("news")).token'
+              fanfare topic ls --project demo --tokens-file tokens.txt --json |
+                jq -r 'select(.topics | index("news")).token'
             """
     )
 
