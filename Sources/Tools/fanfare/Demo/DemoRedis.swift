@@ -31,7 +31,7 @@ final class DemoRedis {
     }
 
     var socket: String { folder + "/redis.sock" }
-    var url: String { "unix://\(socket)" }
+    var url: String { PrivateRedis.url(socket: socket) }
 
     /// Stops the server and removes the folder.
     func stop() { process.stop() }

@@ -12,6 +12,16 @@ enum PrivateRedis {
         return path.split(separator: ":").contains { access("\($0)/redis-server", X_OK) == 0 }
     }
 
+    /// The address of its socket as `redis.url`: every byte that means something in a URL or in YAML is percent-encoded.
+    static func url(socket: String) -> String {
+        socket.utf8.reduce(into: "unix://") { url, byte in
+            let letter = Character(UnicodeScalar(byte))
+            let isPlain = byte < 0x80 && (letter.isLetter || letter.isNumber || "/-._~".contains(letter))
+            let hex = String(byte, radix: 16, uppercase: true)
+            url += isPlain ? String(letter) : "%" + (hex.count == 1 ? "0" : "") + hex
+        }
+    }
+
     /// The program and its arguments.
     ///
     /// - Parameters:

@@ -20,7 +20,8 @@ struct SystemGuide {
     var lines: [String] {
         let message = #"{"notification":{"title":"Hello","body":"World"}}"#
         let fanfare = "\(Self.quoted(program))"
-        let link = "-c \(Self.quoted(file))" + (isRedisGiven ? " --redis \(Self.quoted("unix://" + socket))" : "")
+        let redis = isRedisGiven ? " --redis \(Self.quoted(PrivateRedis.url(socket: socket)))" : ""
+        let link = "-c \(Self.quoted(file))" + redis
         let token = controlPort == nil ? #""$TOKEN""# : "my-phone"
         var lines = [
             "push a job:",

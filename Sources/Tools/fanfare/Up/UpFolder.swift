@@ -9,7 +9,7 @@ final class UpFolder {
 
     var redis: String { path + "/redis" }
     var socket: String { path + "/redis.sock" }
-    var redisURL: String { "unix://\(socket)" }
+    var redisURL: String { PrivateRedis.url(socket: socket) }
 
     /// Makes the folder if it is missing; only this user can enter it.
     init(_ given: String) throws {
@@ -22,7 +22,7 @@ final class UpFolder {
         defer { free(real) }
         path = String(cString: real)
         // The limit of a socket's address.
-        guard path.utf8.count + "/redis.sock".utf8.count < 108, !path.contains("\"") else {
+        guard path.utf8.count + "/redis.sock".utf8.count < 108 else {
             throw Outcome.usage.because("--state: the path of the folder is longer than 96 bytes: choose a shorter one")
         }
         lock = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
