@@ -21,6 +21,7 @@ import Testing
               demo:
                 \(endpoint)
                 iid_endpoint: https://localhost:\(rig.tlsPort)
+                topic_api: v1
                 credentials: \(rig.state.path)/service-account-demo.json
                 sender_id: "\(try state("sender-id-demo"))"
               old:
@@ -65,6 +66,7 @@ import Testing
                 "canary_wait_ms": "1000", "stop_if": "failed>5%", "send_window": window,
             ],
             ["id": "group", "op": "group.create", "group_name": "family", "tokens": Rig.tokens(["a"])],
+            ["id": "topics", "op": "topic.list", "tokens": Rig.tokens(["a"])],
             ["id": "bad", "message": hello, "token": "a", "priority": "12"],
         ],
         "old": [
