@@ -9,6 +9,7 @@ public enum FunctionLibrary {
         PackageResources.redo_lua,  // steps: groups of writes that are all made, or none
         PackageResources.check_lua,  // rights of the caller, types of keys
         PackageResources.trail_lua,  // audit list, marks of the history, jobs that are over
+        PackageResources.pauses_lua,  // lists of paused jobs
         PackageResources.jobs_lua,  // queues, ends and parking of jobs
         PackageResources.audience_lua,  // estimates of topics' audiences
         PackageResources.message_lua,  // judgement of fan-outs whose message FCM refuses

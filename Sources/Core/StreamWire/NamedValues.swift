@@ -15,8 +15,14 @@ public struct NamedValues: Sendable {
     public var outcome: String? { word ?? text("outcome") }
 
     public subscript(_ name: String) -> RedisValue? {
-        for index in stride(from: 0, to: flat.count, by: 2) {
-            if case .bulk(let bytes) = flat[index], bytes.elementsEqual(name.utf8) { return flat[index + 1] }
+        let count = name.utf8.count
+        var index = 0
+        while index < flat.count {
+            // Most names differ in their length.
+            if case .bulk(let bytes) = flat[index], bytes.count == count, bytes.elementsEqual(name.utf8) {
+                return flat[index + 1]
+            }
+            index += 2
         }
         return nil
     }

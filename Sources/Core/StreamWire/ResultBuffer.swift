@@ -259,6 +259,19 @@ public struct ResultBuffer: Equatable, Sendable {
         }
     }
 
+    /// Results that say that their recipient may have got the message twice.
+    public var flagged: Int { items.count { $0.maybeDup } }
+
+    /// Appends the name `flagged`, and a digit for each result up to the last flagged one: 1 for a flagged one, 0 for any
+    /// other. Nothing if none is flagged.
+    func appendFlags(to command: inout RedisCommand) {
+        guard let last = items.lastIndex(where: { $0.maybeDup }) else { return }
+        command.append("flagged")
+        command.append { bytes in
+            for item in items[...last] { bytes.append(UInt8(ascii: item.maybeDup ? "1" : "0")) }
+        }
+    }
+
     /// Appends the name `prints` and the fingerprint of each wanted result; nothing where none is wanted.
     func appendFingerprints(to command: inout RedisCommand) {
         guard !objects.isEmpty else { return }

@@ -83,13 +83,8 @@ public struct ClaimedRecipient: Equatable, Sendable {
 
     /// Its index in the order the producer gave.
     public var index: Int
-    /// The recipient's name, as a part of the claim's text. For a personal job the whole element until
-    /// ``element`` is set.
+    /// As Redis keeps it, as a part of the claim's text.
     public var text: SharedText
-    /// The JSON object of a personal job's recipient; nil for every other job.
-    public var element: SharedText?
-    /// Its own kind, for a personal job; nil where the job's kind counts.
-    public var kind: RecipientKind?
     public var history: RecipientHistory
     public var progress: Progress
 
@@ -105,18 +100,7 @@ public struct ClaimedRecipient: Equatable, Sendable {
     }
 
     /// ``text`` as a `String`, made by each access.
-    public var value: String {
-        get { text.string }
-        set { text = SharedText(newValue) }
-    }
-
-    /// The text that Redis keeps of the recipient. Equal texts are equal recipients.
-    public var stored: SharedText { element ?? text }
-
-    /// Replaces the element in ``text`` by the recipient's name.
-    public mutating func setName(_ name: SharedText, kind: RecipientKind) {
-        (element, text, self.kind) = (text, name, kind)
-    }
+    public var value: String { text.string }
 
     static func list(_ value: RedisValue, pass: Claim.Pass, from: Int) -> [ClaimedRecipient]? {
         if pass == .retry {

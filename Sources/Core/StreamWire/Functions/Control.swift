@@ -15,6 +15,13 @@ public struct Actor: Equatable, Sendable {
     }
 }
 
+/// What an operator paused when a job was paused. A job that an earlier version paused has none.
+public enum PauseScope: String, Sendable {
+    case job
+    /// Every job that runs, with one command.
+    case all
+}
+
 /// Calls of operators. Each function's contract stands above it in the library.
 extension FunctionLibrary {
     /// Ends every recipient of a job that has no result yet as `cancelled`. Answers a ``JobControlReply``.
@@ -34,8 +41,18 @@ extension FunctionLibrary {
     }
 
     /// Nothing of the job is sent until it is resumed; a fan-out gives up its slot. Answers a ``JobControlReply``.
-    public static func pause(_ keys: ProjectKeys, job: String, by actor: Actor = Actor()) -> RedisCommand {
-        call("pause", keys, ["id": job], rest: actor.words)
+    public static func pause(
+        _ keys: ProjectKeys,
+        job: String,
+        by actor: Actor = Actor(),
+        scope: PauseScope = .job
+    ) -> RedisCommand {
+        call("pause", keys, ["id": job], rest: actor.words + ["scope", scope.rawValue])
+    }
+
+    /// The ``PauseScope`` of a paused job. Null for a job that is not paused.
+    public static func pauseScope(_ keys: ProjectKeys, job: String) -> RedisCommand {
+        RedisCommand("HGET", keys.base + "spec:" + job, "paused")
     }
 
     /// Lets a paused job go on. Answers a ``JobControlReply``.
@@ -110,8 +127,9 @@ public enum JobControlReply: Equatable, Sendable {
 }
 
 public enum EntryCancelReply: Equatable, Sendable {
-    /// The entry's job ends as soon as a worker takes it.
-    case found
+    /// The entry's job ends as soon as a worker takes it. The search for further entries of the job goes on behind an entry;
+    /// nil: it is over.
+    case found(behind: String? = nil)
     /// Not found yet; the search goes on behind this entry.
     case more(behind: String)
     case missing
@@ -119,7 +137,7 @@ public enum EntryCancelReply: Equatable, Sendable {
     public init?(_ value: RedisValue) {
         guard let reply = NamedValues(value) else { return nil }
         switch (reply.outcome, reply.text("entry")) {
-        case ("ok", _): self = .found
+        case ("ok", let entry): self = .found(behind: entry)
         case ("more", let entry?): self = .more(behind: entry)
         case ("missing", _): self = .missing
         default: return nil

@@ -10,6 +10,8 @@ public struct HistoryRecord: Equatable, Sendable {
     public var isEmpty: Bool { counts.isEmpty }
 
     public static let retries = "retries"
+    /// Results flagged as possible duplicates.
+    public static let maybeDup = "maybe_dup"
     /// Recipients and pushed jobs that wait at the end of the slot; Redis writes it.
     public static let waiting = "waiting"
     /// Messages a minute; Redis writes it.
@@ -96,7 +98,30 @@ public enum HistoryInquiry {
 
     /// The last acts of operators, newest first: stream entries with `actor`, `action`, `target` and `reason`.
     public static func audit(_ keys: ProjectKeys, most: Int) -> RedisCommand {
-        RedisCommand("XREVRANGE", keys.base + "audit", "+", "-", "COUNT", String(most))
+        RedisCommand("XREVRANGE", auditKey(keys), "+", "-", "COUNT", String(most))
+    }
+
+    /// The stream of ``audit(_:most:)``.
+    public static func auditKey(_ keys: ProjectKeys) -> String { keys.base + "audit" }
+
+    /// Appends an act that no function of the library performs.
+    public static func addAudit(_ keys: ProjectKeys, _ actor: Actor, action: String, target: String) -> RedisCommand {
+        RedisCommand(
+            "XADD",
+            auditKey(keys),
+            "MAXLEN",
+            "~",
+            String(mostFinished),
+            "*",
+            "actor",
+            actor.name,
+            "action",
+            action,
+            "target",
+            target,
+            "reason",
+            actor.reason
+        )
     }
 
     /// Jobs that are over, newest first, each with the Unix milliseconds of its end.

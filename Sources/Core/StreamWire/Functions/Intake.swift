@@ -192,6 +192,9 @@ public enum IntakeReply: Equatable, Sendable {
     /// The job is one batch, and the taker holds it; `permits` of its sends may begin.
     case taken(epoch: String, permits: Int)
 
+    /// The error code of `intake` for an entry whose id may soon be free: it is handed over again later.
+    public static let ending = "ENDING"
+
     public init?(_ value: RedisValue) {
         guard let reply = NamedValues(value) else { return nil }
         switch reply.outcome {

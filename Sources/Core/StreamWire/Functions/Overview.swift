@@ -41,6 +41,7 @@ public struct OverviewReply: Equatable, Sendable {
     /// Recipients that wait for another attempt.
     public var retrying: Int64 = 0
     public var scheduled: Int64 = 0
+    public var resting = RestingJobs()
     public var waitingFanouts: Int64 = 0
     public var workers: Int64 = 0
     /// Those whose lease holds, of ``workers``.
@@ -77,6 +78,7 @@ public struct OverviewReply: Equatable, Sendable {
         entries = fields.count("entries")
         retrying = fields.count("retrying")
         scheduled = fields.count("scheduled")
+        resting = RestingJobs(fields)
         waitingFanouts = fields.count("waiting_fanouts")
         workers = fields.count("workers")
         workersAlive = fields.number("alive") == nil ? workers : fields.count("alive")

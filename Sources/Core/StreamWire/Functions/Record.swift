@@ -167,6 +167,7 @@ public struct RecordCall: Equatable, Sendable {
         }
         appendOptions(to: &command)
         results.appendErrors(to: &command)
+        results.appendFlags(to: &command)
         if indexesTokens { results.appendFingerprints(to: &command) }
         return command
     }

@@ -76,10 +76,11 @@
 --   finished                        zset: the last jobs that are over, by their end in Redis TIME; see trail.lua
 --   reasons                         hash: job -> the reason that write_reasons wrote into its hash
 --   fingerprints fingerprints_open  stream, list: the index of `results` by token; see index_results
---   tally                           hash: results by status since the beginning, and `retries`
+--   tally                           hash: results by status since the beginning, `retries` and `maybe_dup`
 --   answers                         hash: place in a ring -> "when|answers|refused|wait until", as workers reported
 --   lent                            hash: number of a half second -> permits lent in it
 --   later closed_windows            zset, set: jobs that their guards hold back; see guards.lua
+--   jobs_stopped jobs_paused        zsets: jobs that are paused; see pauses.lua
 --   ctl                             hash: the project's control, see below
 --
 -- Fields and values that are stored since version 1 and keep their spelling, because both versions work on one state:
@@ -91,10 +92,13 @@
 --   spec:<id> `abort`, `bad`, `bad_answer`   written by version 1 only, and ignored; see message.lua
 --   spec:<id> `untried`             results with 0 attempts, as long as no other is known
 --   spec:<id> `born`                an epoch between an earlier job of the id and this one
+--   spec:<id> `paused`              what an operator paused: `job`, `all`, or `1`, which an earlier version wrote
+--   spec:<id> `dead`                the entry of `dead` of a parked job
 --   spec:<id> `guarded` = 1         the job has guards; see guards.lua for their fields
 --   spec:<id> `passed`              batches whose first pass is over; b:<id>/<n> `sent` = 1 marks them
 --   b:<id>/<n> `upto`               the watermark: sends below this position may have begun
 --   b:<id>/<n> `call`               number of the holder's last flush
+--   b:<id>/<n> `lost` = 1           its holder was declared dead, and no worker has it yet
 --   b:<id>/<n> `alone` = 1          the batch is run while nothing else of its worker's process is in flight; `spared` = 1:
 --                                   it was given back so, and is run beside other projects next
 --   redo: operations `tell`, `over` append news; remove the keys of one-recipient jobs that are over
@@ -111,6 +115,7 @@
 --   ctl `looked`, `pressure`        when the pressure was last measured, and its reason
 --   ctl `clock`, `lead`             the latest time of the project's clock, and its offset to Redis TIME
 --   ctl `said`, `refused`           the last entries of `news` and of `refused`
+--   ctl `rejected`                  ids of the newest rejected entries of `dead`, the newest first
 --   ctl `left`                      recipients without a result; `epoch`: the last that was given out
 --   ctl `version`                   of the worker that started last
 --   ctl `managed_at`, `connect_at`  when the next operation, and the next XMPP connection, may begin

@@ -95,7 +95,8 @@ local function take_over(plan, name, list, quarantine, batch)
   local unsent, maybe_sent = open_positions(base, id, batch, recipients)
   local epoch, deliveries = next_epoch(base, plan.now), int((tonumber(batch.deliveries) or 0) + 1)
   -- The new holder counts its calls from one.
-  write('HDEL', key, 'call')
+  write('HDEL', key, 'call', 'lost')
+  if batch.lost then mark_takeover(base, plan.worker, batch.owner) end
   write('HSET', key, 'owner', plan.worker, 'epoch', epoch, 'deliveries', deliveries)
   if quarantine == 'exclusive' then
     write('HSET', key, 'alone', '1')

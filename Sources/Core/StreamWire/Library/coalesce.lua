@@ -9,18 +9,20 @@
 --   finished            times and ids of jobs that `finished` gets, in turns
 --   timed               name of a zset -> list of {score, member}
 --   duplicates          key of a job -> its new count of `duplicates`
---   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number
+--   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number;
+--                       `over_flagged`: how many of them may be duplicates
 --   over_ids            the same jobs as a set
 --   totals              the project's counters that the noted steps change, and their writes; see add_totals
 -- Read once:
 --   control, now, wall  of intake: `ctl` as read and changed, the project's time, the time of the day
 --   clock, ended_at     of record: the project's time, and the time of the day at which its jobs ended
+--   wall                of record: the time of the day, of a pace
 --   unavailable         by worker and connection: see is_unavailable
 --   is_calm             `unwanted` and `singles` do not exist; false once a job was queued
 --   is_queued           whether this call adds a job to `singles` at its end
 --   is_listed           by class: see may_be_listed; forgotten before and after a write that may put a job into a list
 local function new_common()
-  return { unavailable = {}, jobs = {}, over_ids = {}, over_counts = {}, is_listed = {} }
+  return { unavailable = {}, jobs = {}, over_ids = {}, over_counts = {}, over_flagged = 0, is_listed = {} }
 end
 
 local function make_call(callback, base, args, common)

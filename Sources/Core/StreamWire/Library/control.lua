@@ -21,7 +21,8 @@ local function find_job(base, id)
   return spec, state
 end
 
--- cancel: ends a job; each recipient without a result gets `cancelled`, or `unknown` if it may have been reached.
+-- cancel: ends a job; each recipient without a result gets `cancelled`, or `unknown` if it may have been reached. Also
+-- answers `was_ending` for a job that was ending before: its id may have been pushed again.
 function cancel(base, args)
   local id = unpack(args, 1, 1)
   local spec, reply = find_job(base, id)
@@ -30,17 +31,22 @@ function cancel(base, args)
     redis.call('HDEL', base .. 'active', id)
     return reply
   end
-  if not spec.ending then
+  local was_ending = spec.ending
+  if not was_ending then
     refuse_stuck(id)
     add_audit(base, 'cancel', id, args, 2)
   end
   end_job(base, id, 'cancelled', project_ms(base))
-  return ok_reply(redis.call('HGET', base .. 'job:' .. id, 'state'))
+  reply = ok_reply(redis.call('HGET', base .. 'job:' .. id, 'state'))
+  if was_ending then add_pair(reply, 'was_ending', '1') end
+  return reply
 end
 
--- cancel_entry: cancels a job that is still an entry of `jobs`; it ends as soon as a worker takes it.
+-- cancel_entry: cancels a job that is still an entry of `jobs`; it ends as soon as a worker takes it. A job that was
+-- pushed several times is cancelled with each of its entries: the end of the first would free the id for the next.
 -- `id`: the job's or the entry's; `behind`: the entry to search behind ('-' = from the first).
--- Returns 'ok', 'missing', or 'more' and the `entry` to go on behind: entries may be large, so a call reads a few.
+-- Returns 'ok', 'missing', or 'more'; the first and the last with the `entry` to go on behind, unless the search is
+-- over: entries may be large, so a call reads a few.
 function cancel_entry(base, args)
   local id, behind = unpack(args, 1, 2)
   local jobs = base .. 'jobs'
@@ -49,32 +55,37 @@ function cancel_entry(base, args)
     return 'ok'
   end
   if string.match(id, '^%d+%-%d+$') and #redis.call('XRANGE', jobs, id, id) == 1 then return cancel_found(id) end
-  local entries, last = redis.call('XRANGE', jobs, behind == '-' and behind or '(' .. behind, '+', 'COUNT', 20), nil
+  local entries = redis.call('XRANGE', jobs, behind == '-' and behind or '(' .. behind, '+', 'COUNT', 20)
+  local outcome, last = nil, nil
   for _, entry in ipairs(entries) do
     local entry_id, fields = unpack(entry)
     last = entry_id
     for i = 1, #fields, 2 do
-      if fields[i] == 'id' and fields[i + 1] == id then return cancel_found(entry_id) end
+      if fields[i] == 'id' and fields[i + 1] == id then outcome = cancel_found(entry_id) end
     end
   end
-  if #entries < 20 then return 'missing' end
-  return { 'outcome', 'more', 'entry', last }
+  if #entries < 20 then return outcome or 'missing' end
+  return { 'outcome', outcome or 'more', 'entry', last }
 end
 
--- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. Also answers 'parked'.
+-- pause: nothing of the job is sent until it is resumed; a fan-out gives up the slot. Also answers 'parked'. The optional
+-- name `scope` says what the operator paused: `job`, or `all` (`fanfare pause --all`). The spec keeps it; `job` takes the
+-- place of `all`, and not the other way.
 function pause(base, args)
   local id = unpack(args, 1, 1)
   local spec, state = find_job(base, id)
   if not spec then return state end
   if spec.parked then return 'parked' end
   if spec.ending then return { 'outcome', 'over', 'state', state } end
-  if not spec.paused then
+  local more, reason = pairs_to_map(args, 2), 'paused by an operator'
+  if not spec.paused or (spec.paused == 'all' and more.scope == 'job') then
     in_step(base, id, function()
       add_audit(base, 'pause', id, args, 2)
-      write('HSET', base .. 'spec:' .. id, 'paused', '1')
-      local why, reason = pairs_to_map(args, 2).reason, 'paused by an operator'
-      if why then reason = reason .. ': ' .. why end
+      mark_job(base, 'pause', id, args, 2)
+      write('HSET', base .. 'spec:' .. id, 'paused', more.scope or '1')
+      if more.reason then reason = reason .. ': ' .. more.reason end
       write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
+      pauses.add(base, id, reason)
       release_block(base, id)
       dequeue(base, spec)
       release_slot(base, id)
@@ -106,7 +117,8 @@ local function continue_job(base, id, spec, known)
   return write_free_state(base, id, spec)
 end
 
--- resume: a paused job goes on where it was; one that waits behind its canary goes on behind it.
+-- resume: a paused job continues where it was; one that waits behind its canary continues behind it. A job that was
+-- paused with all others waits there again: the operator did not mean its canary.
 function resume(base, args)
   local id = unpack(args, 1, 1)
   local spec, state = find_job(base, id)
@@ -117,7 +129,8 @@ function resume(base, args)
   if not spec.paused and not is_held then return ok_reply(state) end
   return ok_reply((in_step(base, id, function()
     add_audit(base, 'resume', id, args, 2)
-    if is_held == '1' then end_canary(base, id, spec) end
+    mark_job(base, 'resume', id, args, 2)
+    if is_held == '1' and spec.paused ~= 'all' then end_canary(base, id, spec) end
     return continue_job(base, id, spec, {})
   end)))
 end
@@ -263,9 +276,10 @@ end
 
 -- overview: the project's state. `active_left`: ms for which FCM is busy with each of the `active` jobs, or '-';
 -- `unreachable`: a service that cannot be reached, and why; `unreachable_partly`: only the named worker says so.
+-- `stopped_by_…`, `jobs_paused`, `jobs_scheduled`, `jobs_closed`: see pauses.count.
 function overview(base)
   local now, control = project_ms(base), read_control(base)
-  local rate, health = current_pace(control, now), judge_workers(base, wall_ms())
+  local rate, health, resting = current_pace(control, now), judge_workers(base, wall_ms()), pauses.count(base)
   local outage = health.outage
   local text = outage and outage.service .. ' cannot be reached: ' .. outage.cause or ''
   if outage and health.is_partial then text = 'worker ' .. outage.worker .. ': ' .. text end
@@ -284,6 +298,9 @@ function overview(base)
     'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
+    'stopped_by_stop_if', int(resting.stop_if), 'stopped_by_message', int(resting.message),
+    'stopped_by_canary', int(resting.canary), 'jobs_paused', int(resting.paused),
+    'jobs_scheduled', int(resting.scheduled), 'jobs_closed', int(resting.closed),
     'waiting_fanouts', int(redis.call('ZCARD', base .. 'queue')), 'workers', int(redis.call('HLEN', base .. 'leases')),
     'rate', rate.rate, 'recovering', rate.recovering, 'pace', pace_reason(control, now),
     'quota', redis.call('HGET', base .. 'ctl', 'quota') or '0',

@@ -95,8 +95,23 @@ local function describe_workers(base, wall)
   return workers
 end
 
--- `most`: jobs of each list. Returns the pairs of `overview` and those of ProjectSnapshot+Reply.swift; `holding`,
--- `queued`, `needing`, `others`: jobs that hold the slot, wait for it in their order, need a person, and some others.
+-- The newest rejected entry that is still in `dead`: an empty list without one. Entries are whole jobs, so that no more
+-- are read than are needed.
+local function rejected_entry(base)
+  for id in string.gmatch(redis.call('HGET', base .. 'ctl', 'rejected') or '', '%S+') do
+    for _, entry in ipairs(redis.call('XRANGE', base .. 'dead', id, id)) do
+      local _, pairs_of_entry = unpack(entry)
+      local fields = pairs_to_map(pairs_of_entry)
+      return { 'entry', id, 'job', fields.job or '', 'reason', fields.reason or '', 'at_ms', fields.at_ms or '' }
+    end
+  end
+  return {}
+end
+
+-- `most`: jobs of each list; 1 for workers and programs that need no list. Returns the pairs of `overview` and those of
+-- ProjectSnapshot+Reply.swift; `holding`, `queued`, `needing`, `others`: jobs that hold the slot, wait for it in their
+-- order, need a person, and some others;
+-- `stopped`: jobs that a guard stopped, which may be among the others; `rejected`: see rejected_entry.
 function fleet(base, args)
   local most = unpack(args, 1, 1)
   most = tonumber(most)
@@ -107,7 +122,8 @@ function fleet(base, args)
   add('left', int(recipients_left(base)))
   add('oldest_ms', int(oldest_wait(base, wall)))
   for _, queue in ipairs({ 'singles', 'groups', 'managed' }) do add(queue, int(redis.call('ZCARD', base .. queue))) end
-  add('dead', int(redis.call('XLEN', base .. 'dead')))
+  local dead = redis.call('XLEN', base .. 'dead')
+  add('dead', int(dead))
   add('results', int(redis.call('XLEN', base .. 'results')))
   add('unread', unread(base))
   add('probe_ms', block and int(math.max(0, (tonumber(block_until) or 0) - now)) or '0')
@@ -118,6 +134,9 @@ function fleet(base, args)
   add('queued', describe_jobs(base, queued, known, most))
   add('needing', describe_jobs(base, scan(base .. 'jobs_parked', most), known, most))
   add('others', describe_jobs(base, scan(base .. 'jobs_open', 3 * most), known, most))
+  add('stopped', pauses.stopped(base, most, now))
+  local has_rejected = most > 1 and dead > redis.call('SCARD', base .. 'jobs_parked')
+  add('rejected', has_rejected and rejected_entry(base) or {})
   add('leases', describe_workers(base, wall))
   return reply
 end

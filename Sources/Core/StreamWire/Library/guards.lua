@@ -226,6 +226,7 @@ end
 -- Shows that a job is paused, and stops its batches. Part of the step of a flush.
 local function pause_by_guard(base, id, flush, reason)
   write('HSET', base .. 'job:' .. id, 'state', 'paused', 'reason', reason)
+  pauses.add(base, id, reason)
   flush.job.state, flush.job.reason = 'paused', reason
   release_block(base, id)
   dequeue(base, flush.spec)
@@ -259,6 +260,7 @@ local function stop_job(base, id, flush, guards, reason, has_tried)
   end
   if was_paused then
     write('HSET', base .. 'job:' .. id, 'reason', reason)
+    pauses.add(base, id, reason)
     return false
   end
   write('HSET', base .. 'spec:' .. id, 'paused', '1')
@@ -335,7 +337,15 @@ local function end_wait(base, id, spec, guards, now)
   elseif until_ms then
     write('ZADD', base .. 'later', int(until_ms), id)
   end
-  if spec.paused or spec.parked or defer_closed(base, id, spec, now) then return end
+  if spec.paused or spec.parked then return end
+  if defer_closed(base, id, spec, now) then
+    if goes_on then
+      -- The hash shows the canary, which the window leaves.
+      pauses.remove(base, id)
+      write('HSET', base .. 'job:' .. id, 'state', 'waiting', 'reason', guards.window_reason or 'send_window: closed')
+    end
+    return
+  end
   restore(base, id, spec, now)
   if redis.call('ZSCORE', base .. 'sched', id) then return end
   local state, reason = unpack(redis.call('HMGET', base .. 'job:' .. id, 'state', 'reason'))

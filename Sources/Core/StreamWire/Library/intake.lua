@@ -46,7 +46,7 @@ end
 
 local function new_job(job, state, total, now, ...)
   write('HSET', job, 'state', state, 'total', int(total), 'sent', '0', 'failed', '0', 'unknown', '0',
-    'cancelled', '0', 'expired', '0', 'retrying', '0', 'duplicates', '0', 'created_ms', int(now), ...)
+    'cancelled', '0', 'expired', '0', 'retrying', '0', 'maybe_dup', '0', 'duplicates', '0', 'created_ms', int(now), ...)
 end
 
 -- Whether a worker is dead, or has a later connection.
@@ -105,6 +105,13 @@ local function is_duplicate(base, job)
   return from ~= job.entry and (from or (job.has_own_id and redis.call('EXISTS', base .. 'seen:' .. job.id) == 1))
 end
 
+-- Whether the job that has an entry's id is about to end and has no result with an attempt: its end may free the id.
+local function may_free_id(base, id)
+  local spec = read_fields(base .. 'spec:' .. id, { 'ending', 'expires_at', 'total', 'left', 'untried' })
+  local finished, expires_at = tonumber(spec.total or 0) - tonumber(spec.left or 0), tonumber(spec.expires_at or 0)
+  return (spec.ending or (expires_at > 0 and expires_at <= wall_ms())) and finished == tonumber(spec.untried or 0)
+end
+
 -- Fields of a job's spec that its hash shows, where they are not the default. They outlive the spec.
 local SHOWN = { kind = true, op = true, priority = true, format = true, delivery = true, results = true,
   validate_only = true, expires_at = true, personal = true, rate = true, canary = true, canary_wait_ms = true,
@@ -128,6 +135,7 @@ end
 -- Writes a job without recipients, which is over. Its id stays free: there was no attempt.
 local function write_empty_job(base, job, fields, common)
   local key, wall = base .. 'job:' .. job.id, int(common.wall)
+  if job.has_own_id then add_pair(fields, 'id_free', '1') end
   new_job(key, 'done', 0, pushed_at(job.entry, common.wall), 'finished_ms', wall, 'first_pass_ms', wall,
     unpack(fields))
   redis.call('PEXPIRE', key, job.keep_ms)
@@ -218,6 +226,7 @@ end
 --   'queued'      for a broadcast with `source` and `size` of its audience
 --   'reject'      with a `reason`
 --   'taken'       with `epoch` and `permits`: the worker holds the job's one batch
+-- or the error ENDING: the entry stays in `jobs` until the job that has its id has ended, and is then handed over.
 -- No function sees the job's keys until finish_intakes lists it: after an error the repeated call writes them again.
 function intake(base, args, common)
   local entry, id, has_own_id, dedupe_ms, keep_ms, worker, window, total, audience, not_before, expires_at, member,
@@ -232,7 +241,13 @@ function intake(base, args, common)
     is_scheduled = false, is_taken = false, is_personal = false }
   if not is_first then
     refuse_stuck(id)
-    if is_duplicate(base, job) then return drop_duplicate(base, id, entry, common) end
+    if is_duplicate(base, job) then
+      -- A cancelled entry needs no job of its own.
+      if may_free_id(base, id) and redis.call('SISMEMBER', base .. 'unwanted', entry) == 0 then
+        return redis.error_reply('ENDING job ' .. id .. ' is about to end, which may free its id')
+      end
+      return drop_duplicate(base, id, entry, common)
+    end
   end
   if audience ~= '' then
     local length, source = measure_audience(audience)
@@ -303,8 +318,13 @@ function reject(base, args)
     add_pair(dead, 'f.' .. args[i], args[i + 1])
   end
   check_rights(base, 'reject')
-  redis.call(unpack(dead))
+  -- The newest eight, for rejected_entry.
+  local newest = { redis.call(unpack(dead)) }
+  for known in string.gmatch(redis.call('HGET', base .. 'ctl', 'rejected') or '', '%S+') do
+    if #newest < 8 then newest[#newest + 1] = known end
+  end
   in_step(base, id, function()
+    write('HSET', base .. 'ctl', 'rejected', table.concat(newest, ' '))
     if not state or state == 'rejected' then
       write('DEL', job)
       new_job(job, 'rejected', 0, pushed_at(entry, now), 'finished_ms', int(now), 'reason', reason)

@@ -180,8 +180,10 @@ local function write_free_state(base, id, spec)
   local job, guards = base .. 'job:' .. id, read_guards(base, id, spec)
   if guards and guards.canary_held then
     write('HSET', job, 'state', 'paused', 'reason', 'canary')
+    pauses.add(base, id, 'canary')
     return 'paused'
   end
+  pauses.remove(base, id)
   local state = running_state(base, id, spec)
   write('HSET', job, 'state', state)
   write('HDEL', job, 'reason')
@@ -223,15 +225,19 @@ end
 -- Ends a job: writes its last state and times, and removes its private keys. Part of a step.
 -- `known`: of the job's hash: cancelled, expired, first_pass_ms, reason; `spec`: its member, class, keep, total and guarded.
 -- `last`: `counters`: see final_fields; `batch`: the key of its last batch; `is_listed`: this step puts it into a list;
--- `is_untried`: no result of it has an attempt, so its id is free.
+-- `is_untried`: no result of it has an attempt, so its id is free; the hash says so where a producer gave it.
 local function finish_job(base, id, known, spec, last)
   local job, spec_key, wall = base .. 'job:' .. id, base .. 'spec:' .. id, int(wall_ms())
   write('HSET', job, final_fields(known, wall, last.counters))
-  if known.reason then write('HDEL', job, 'reason') end
+  if known.reason or known.pace then write('HDEL', job, 'reason', 'pace') end
+  if known.reason then pauses.remove(base, id) end
   write('PEXPIRE', job, spec.keep)
   if is_listed_when_over(id, spec) then list_finished(base, { wall, id }) end
   write('SREM', base .. 'jobs_open', id)
-  if last.is_untried then write('DEL', base .. 'seen:' .. id) end
+  if last.is_untried then
+    write('DEL', base .. 'seen:' .. id)
+    if has_own_id(id, spec) then write('HSET', job, 'id_free', '1') end
+  end
   if needs_slot(spec.class) then
     local turn = redis.call('HGET', base .. 'active', id)
     if turn and not string.match(turn, '%d$') then write('HDEL', base .. 'active', id) end
@@ -247,7 +253,7 @@ end
 -- Ends a job by its counters alone: `count` recipients get `status` and no result. Part of a step.
 local function finish_by_counters(base, id, status, count, reason)
   local job = base .. 'job:' .. id
-  local known = read_fields(job, { 'cancelled', 'expired', 'first_pass_ms', 'reason', status })
+  local known = read_fields(job, { 'cancelled', 'expired', 'first_pass_ms', 'reason', 'pace', status })
   local spec = read_fields(base .. 'spec:' .. id, { 'member', 'class', 'keep', 'total', 'guarded' })
   known[status] = (tonumber(known[status]) or 0) + count
   finish_job(base, id, known, spec, { counters = { status, int(known[status]) } })
@@ -280,14 +286,15 @@ local function park(base, id, reason, now, evidence, also)
     if string.sub(name, 1, 2) == 'f.' then add_pair(entry, name, value) end
   end
   check_rights(base, 'park')
-  redis.call(unpack(entry))
+  local dead = redis.call(unpack(entry))
   in_step(base, id, function()
     dequeue(base, spec)
     release_slot(base, id)
     if also then also() end
     for _, set in ipairs({ 'jobs_open', 'blocked', 'copying' }) do write('SREM', base .. set, id) end
     write('SADD', base .. 'jobs_parked', id)
-    write('HSET', base .. 'spec:' .. id, 'parked', '1')
+    pauses.remove(base, id)
+    write('HSET', base .. 'spec:' .. id, 'parked', '1', 'dead', dead)
     write('HSET', base .. 'job:' .. id, 'state', 'parked', 'reason', reason)
     -- Workers stop batches up to this epoch; later ones were claimed after a replay.
     append_news(base, 'stop', id, next_epoch(base, now))
@@ -299,13 +306,17 @@ end
 local function decide_end(base, id, status, now)
   local key, spec = base .. 'spec:' .. id, load_spec(base, id)
   if not spec or spec.ending then return end
-  write('HDEL', key, 'paused', 'parked', 'canary_held', 'canary_until')
+  -- Nothing of it is left to replay. At its expiry the evidence stays, which perhaps no operator has seen.
+  local dead = status == 'cancelled' and spec.parked and redis.call('HGET', key, 'dead')
+  if dead then write('XDEL', base .. 'dead', dead) end
+  write('HDEL', key, 'paused', 'parked', 'dead', 'canary_held', 'canary_until')
   if spec.guarded then forget_waits(base, id) end
   write('HSET', key, 'ending', status)
   spec.paused, spec.parked = nil, nil
   for _, set in ipairs({ 'jobs_parked', 'restoring' }) do write('SREM', base .. set, id) end
   for _, set in ipairs({ 'sched', 'expiring' }) do write('ZREM', base .. set, id) end
   write('SADD', base .. 'jobs_open', id)
+  pauses.remove(base, id)
   release_block(base, id)
   -- Its batches without a holder may stand among those of other jobs that cannot go on now.
   for _, list in ipairs({ 'orphans', 'suspects' }) do

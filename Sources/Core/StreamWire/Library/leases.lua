@@ -61,7 +61,7 @@ local function free_batch(base, name, worker, now, crashes)
   local batch = base .. 'b:' .. name
   if crashes and crashes > 0 then
     if redis.call('EXISTS', batch) == 1 then
-      write('HSET', batch, 'crashes', int(crashes))
+      write('HSET', batch, 'crashes', int(crashes), 'lost', '1')
       write('HDEL', batch, 'spared')
     end
   elseif not crashes then
@@ -90,6 +90,7 @@ local function free_worker(base, worker, is_dead, now)
   -- A batch that is stuck stays with the worker, and the next call frees it.
   if has_stuck then return #names end
   in_step(base, '', function()
+    if is_dead then add_mark(base, 'lost', worker .. ', ' .. #names .. (#names == 1 and ' batch' or ' batches')) end
     if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
     write('DEL', base .. 'claims:' .. worker)
     for _, hash in ipairs({ 'connections', 'links', 'about', 'recorded', 'leases' }) do
@@ -99,7 +100,8 @@ local function free_worker(base, worker, is_dead, now)
   return #names
 end
 
--- declare_dead: frees the batches of a worker whose `counter` stood still. Returns their number; -1 when it has moved.
+-- declare_dead: frees the batches of a worker whose `counter` stood still, and marks its loss in the history. Returns
+-- their number; -1 when it has moved.
 function declare_dead(base, args)
   local worker, counter = unpack(args, 1, 2)
   if redis.call('HGET', base .. 'leases', worker) ~= counter then return -1 end

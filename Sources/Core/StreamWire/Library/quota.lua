@@ -28,9 +28,7 @@ function update_quota(base)
 end
 
 -- The quota that counts for a worker that names its own one.
-function lowest_quota(control, own)
-  return math.min(own, tonumber(control.quota) or own)
-end
+function lowest_quota(control, own) return math.min(own, tonumber(control.quota) or own) end
 
 -- Requests a second of a project that recovers from a hold.
 local RECOVERY_RATE = 10
@@ -48,8 +46,9 @@ local AVERAGED_OVER = 5
 -- What the pace remembers beside the bucket, in one field: `small`, the part of the debt of jobs of one batch;
 -- `multicast_at`, `good_at`, `wanted_at`: when a multicast was last lent, FCM last answered well, and a worker last got
 -- fewer permits than it wanted, or could not use them; `ramp`: permits a second that the ramp allows while FCM answers;
--- `allowed`, `used`, `lapsed`: averages of the ramp, of the permits used, and of those that lapsed; see pace_reason.
-local PACING = { 'small', 'multicast_at', 'good_at', 'wanted_at', 'ramp', 'allowed', 'used', 'lapsed' }
+-- `allowed`, `used`, `lapsed`: averages of the ramp, of the permits used, and of those that lapsed; see pace_reason;
+-- `since`: when the demand of `wanted_at` began. Before, the project sent little, so FCM had little to answer.
+local PACING = { 'small', 'multicast_at', 'good_at', 'wanted_at', 'ramp', 'allowed', 'used', 'lapsed', 'since' }
 
 local function read_pacing(control)
   if not control.read_pacing then
@@ -65,9 +64,9 @@ local function read_pacing(control)
 end
 
 local function save_pacing(control)
-  local pacing = read_pacing(control)
-  set_control(control, 'pacing', string.format('%.6f|%d|%d|%d|%.6f|%.6f|%.6f|%.6f', pacing.small, pacing.multicast_at,
-    pacing.good_at, pacing.wanted_at, pacing.ramp, pacing.allowed, pacing.used, pacing.lapsed))
+  local pacing, values = read_pacing(control), {}
+  for i, name in ipairs(PACING) do values[i] = string.format('%.14g', pacing[name]) end
+  set_control(control, 'pacing', table.concat(values, '|'))
 end
 
 -- The highest rate of a quota in permits a second, the rate at which the ramp begins, and its rise in each second.
@@ -157,9 +156,7 @@ local function save_bucket(control, bucket)
 end
 
 -- How many permits may be lent in advance without a look at the last 60 s.
-local function slack_of(quota)
-  return quota * 0.0068
-end
+local function slack_of(quota) return quota * 0.0068 end
 
 -- The permits that were lent within the last 60 s and the 250 ms for which they are good, by half seconds; nil unless
 -- the project has multicasts and too little slack for the largest one. `multicast`: see lend.
@@ -255,7 +252,9 @@ function lend(base, control, quota, now, asked)
   else
     bucket.have = bucket.have - more
   end
-  if missing > 0 or more < math.max(asked.fanout, multicast or 0) or lapsed > 0 then pacing.wanted_at = now end
+  if missing > 0 or more < math.max(asked.fanout, multicast or 0) or lapsed > 0 then
+    pacing.since, pacing.wanted_at = now > pacing.wanted_at + 2 * DEMAND_LASTS and now or pacing.since, now
+  end
   pacing.lapsed = pacing.lapsed + lapsed / AVERAGED_OVER
   if loans and lent + more > 0 then redis.call('HINCRBY', base .. 'lent', int(loans.at), int(lent + more)) end
   save_bucket(control, bucket)
@@ -290,10 +289,11 @@ function pace_reason(control, now)
   local text = string.format('pace: %d of %d sends a second: ', math.floor(sent), math.floor(pacing.allowed))
   local answered_at = tonumber(control.answered_at) or 0
   if answered_at == 0 then return text .. 'FCM has not answered yet' end
+  local silent_since = math.max(answered_at, pacing.since)
   local cause = pacing.lapsed > pacing.used / 2 and 'the workers are at their limits, such as requests in flight'
     or 'the rate rises only while FCM answers well'
-  if now <= answered_at + ANSWERS_WITHIN then return text .. cause end
-  return text .. string.format('FCM has not answered for %d s', math.floor((now - answered_at) / 1000))
+  if now <= silent_since + ANSWERS_WITHIN then return text .. cause end
+  return text .. string.format('FCM has not answered for %d s', math.floor((now - silent_since) / 1000))
 end
 
 -- The pace as `overview` shows it: permits a second, and whether the project recovers from a hold.

@@ -2,7 +2,8 @@
 --   job, spec, holder  fields of job:<id>, spec:<id> and of the batch, as read at the beginning
 --   batch, owned       the key of the batch; whether the caller holds it
 --   class, ending, crashes, has_passed   of the spec and the batch, as this flush changes them
---   indexes, counts    indexes of the results; status letter -> new results; `fresh`: how many are new
+--   indexes, counts    indexes of the results; status letter -> new results; `fresh`: how many are new; `flagged`: how
+--                      many of these are possible duplicates
 --   old, marks         positions of results that were known before; the writes that set the bits of the new ones
 --   first_time         the call is not a repeated one
 --   had_waiting        recipients of the job wait for a retry
@@ -34,15 +35,16 @@ local function read_batch(batch)
 end
 
 local function read_job(base, id)
-  local sent, failed, unknown, cancelled, expired, first_pass_ms, reason, state = unpack(redis.call('HMGET',
-    base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms', 'reason', 'state'))
+  local sent, failed, unknown, cancelled, expired, first_pass_ms, reason, state, pace = unpack(redis.call('HMGET',
+    base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms', 'reason', 'state',
+    'pace'))
   return { sent = sent, failed = failed, unknown = unknown, cancelled = cancelled, expired = expired,
-    first_pass_ms = first_pass_ms, reason = reason, state = state }
+    first_pass_ms = first_pass_ms, reason = reason, state = state, pace = pace }
 end
 
 -- Adds results and retries to the project's counters that this call changes. Returns these, `tally` and `left`, and the
 -- `writes` that store them. `before`: the same of the call's earlier flushes.
-local function add_totals(base, before, counts, retried, fresh)
+local function add_totals(base, before, counts, retried, fresh, flagged)
   local tally, writes, pairs_of_tally = {}, {}, { 'HSET', base .. 'tally' }
   for name, value in pairs(before.tally) do tally[name] = value end
   local function add(name, amount)
@@ -51,6 +53,7 @@ local function add_totals(base, before, counts, retried, fresh)
   end
   for letter, amount in pairs(counts) do add(LETTERS[letter], amount) end
   add('retries', retried)
+  add('maybe_dup', flagged)
   local left = before.left
   if fresh > 0 then left = (left or tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0) - fresh end
   for name, value in pairs(tally) do add_pair(pairs_of_tally, name, int(value)) end
@@ -60,9 +63,9 @@ local function add_totals(base, before, counts, retried, fresh)
 end
 
 -- Makes a step together with the change of the project's totals that belongs to it.
-local function commit_counted(base, id, writes, common, counts, retried, fresh)
+local function commit_counted(base, id, writes, common, counts, retried, fresh, flagged)
   if fresh == 0 and retried == 0 then return commit(base, id, writes, common.totals and common.totals.writes) end
-  local totals = add_totals(base, common.totals or { tally = {} }, counts, retried, fresh)
+  local totals = add_totals(base, common.totals or { tally = {} }, counts, retried, fresh, flagged)
   commit(base, id, writes, totals.writes, function() common.totals = totals end)
 end
 
@@ -74,6 +77,7 @@ local function end_single(base, id, n, flush)
   common.ended_at = common.ended_at or int(wall_ms())
   local counters = { status, '1' }
   for name in pairs(flush.errors) do add_pair(counters, name, '1') end
+  if flush.flagged > 0 then add_pair(counters, 'maybe_dup', '1') end
   local final = { cancelled = status == 'cancelled' and 1, expired = status == 'expired' and 1,
     first_pass_ms = known.first_pass_ms }
   redis.call('HSET', key, final_fields(final, common.ended_at, counters))
@@ -88,6 +92,7 @@ local function end_single(base, id, n, flush)
   collect(common, 'over', flush.holder.owner, id)
   collect(common, 'over', flush.holder.owner, n)
   common.over_counts[letter] = (common.over_counts[letter] or 0) + 1
+  common.over_flagged = common.over_flagged + flush.flagged
 end
 
 -- Answers a flush of a job without a spec: it is over, or Redis came back with a state before its intake.
@@ -180,6 +185,10 @@ local function count_results(base, id, flush)
     local known = tonumber(redis.call('HGET', base .. 'job:' .. id, name)) or 0
     add_pair(flush.job_fields, name, int(known + count))
   end
+  if flush.flagged > 0 then
+    local known = tonumber(redis.call('HGET', base .. 'job:' .. id, 'maybe_dup')) or 0
+    add_pair(flush.job_fields, 'maybe_dup', int(known + flush.flagged))
+  end
 end
 
 -- Writes the job's hash and spec. Part of a step. `removed`, `grown`: recipients that left and joined wait:<id>. Returns
@@ -196,6 +205,7 @@ local function write_progress(base, id, flush, left, removed, grown, unsent)
     add_pair(flush.job_fields, 'retrying', int(retrying))
     if retrying == 0 then refusals.clear_refusal(base, id, flush) end
   end
+  parts.mark_pace(flush, tonumber(flush.spec.total) - left + retrying)
   if #flush.job_fields > 0 then write('HSET', base .. 'job:' .. id, unpack(flush.job_fields)) end
   return retrying
 end
@@ -273,7 +283,7 @@ local function make_flush(base, id, n, flush, call, args, at)
   local retried = decide_flush(base, id, n, flush, call, args, at)
   local writes = step
   step = nil
-  commit_counted(base, id, writes, flush.common, flush.counts, retried, flush.fresh)
+  commit_counted(base, id, writes, flush.common, flush.counts, retried, flush.fresh, flush.flagged)
 end
 
 -- Whether the flush ends a one-recipient job that has no other keys. Usually so: a single EXISTS decides.
@@ -300,10 +310,10 @@ end
 --   retries          index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
 --   feedback         index, kind, recipient, action, replacement, error
 --   refused_rates    "<kind>:<recipient>", until when no send to it begins
--- and optional names, each with its value: `subscribed`, see count_subscribed; `errors`, see count_errors; `prints`, see
--- index_results; `attempts`, see judge_guards; `refusals`, `refused_detail`, see judge_message; `untried` 1: every result
--- has 0 attempts; `refusal`, `refused`, `credential`, see weigh_refusals; `accepted`, see prove_credential. `common`: see
--- new_common.
+-- and optional names, each with its value: `subscribed`, see count_subscribed; `errors`, see count_errors; `flagged`, see
+-- count_flagged; `prints`, see index_results; `attempts`, see judge_guards; `refusals`, `refused_detail`, see
+-- judge_message; `untried` 1: every result has 0 attempts; `refusal`, `refused`, `credential`, see weigh_refusals;
+-- `accepted`, see prove_credential. `common`: see new_common.
 -- Returns one of these:
 --   'ok'             also with `watermark` and `wait_ms` (see raise_watermark), `paused` and `reason` (see judge_guards)
 --   'stale'          another worker holds the batch; nothing was written: send the results again as late
@@ -350,7 +360,7 @@ function record(base, args, common)
     if flush.first_time then hold_recipient(base, recipient, tonumber(until_ms), flush.now()) end
     at = at + 2
   end
-  flush.errors = parts.count_errors(more.errors, letters, flush.old)
+  flush.errors, flush.flagged = parts.count_new(more, letters, flush.old)
   if entry and more.prints then parts.index_results(base, entry, more.prints) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
   if more.accepted then refusals.prove_credential(base, more.accepted) end
@@ -380,7 +390,7 @@ function finish_records(base, common)
     for worker, names in pairs(common.over) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
     for _, count in pairs(common.over_counts) do fresh = fresh + count end
     for _, change in ipairs(finished) do writes[#writes + 1] = change end
-    commit_counted(base, '', writes, common, common.over_counts, 0, fresh)
+    commit_counted(base, '', writes, common, common.over_counts, 0, fresh, common.over_flagged)
   end
   if common.totals then make_step('', common.totals.writes) end
 end

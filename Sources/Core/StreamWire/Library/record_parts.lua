@@ -92,7 +92,7 @@ end
 
 -- The new failed results by error: field of the job's hash -> count. `text`: the errors of this flush, such as
 -- "UNREGISTERED.remove", and a letter for each failed result in turn, `a` for the first of them; nil when none failed.
-function parts.count_errors(text, letters, old)
+local function count_errors(text, letters, old)
   local names, counts, failed = {}, {}, 0
   if not text then return counts end
   for name in string.gmatch(text, '%S+') do names[#names + 1] = name end
@@ -107,6 +107,21 @@ function parts.count_errors(text, letters, old)
     end
   end
   return counts
+end
+
+-- How many new results are possible duplicates. `flags`: a digit for each result up to the last flagged one, 1 for a
+-- flagged one; nil when none is.
+local function count_flagged(flags, old)
+  local count = 0
+  for i in string.gmatch(flags or '', '()1') do
+    if not (old and old[i]) then count = count + 1 end
+  end
+  return count
+end
+
+-- The counts of both. `more`: the optional names of the call.
+function parts.count_new(more, letters, old)
+  return count_errors(more.errors, letters, old), count_flagged(more.flagged, old)
 end
 
 -- The recipients with a new result, as a set of the texts of their indexes.
@@ -184,6 +199,32 @@ function parts.stop_waiting(base, id, indexes)
     unschedule(base, id, present)
   end
   return #present, unsent
+end
+
+-- A pace is measured over this time at least, and over so many recipients; over MOST_MS at most.
+local LEAST_MS, LEAST_COUNT, MOST_MS = 3000, 100, 60000
+-- The job stood still when nothing came for this time, and for that of so many recipients.
+local STILL_MS, STILL_COUNT = 3000, 20
+
+-- Writes into the job's hash from when on its pace counts: `pace` = "<from> <tried> <next> <tried> <last>", Redis TIME and
+-- how many recipients were tried until then. `next` becomes `from` once it is old enough. A job that stood still, for a
+-- pause, its window or anything else, begins again. Part of a step. `tried`: recipients that have their result, or were sent
+-- to and wait.
+function parts.mark_pace(flush, tried)
+  if flush.ending or flush.job.first_pass_ms or (flush.fresh == 0 and not next(flush.retried)) then return end
+  local common = flush.common
+  common.wall = common.wall or wall_ms()
+  local from, first, later, second, last = string.match(flush.job.pace or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  from, first, later, second, last = tonumber(from), tonumber(first), tonumber(later), tonumber(second), tonumber(last)
+  local now = common.wall
+  local still = last and now - last or 0
+  local stood = last and still > STILL_MS and still * (tried - first) > STILL_COUNT * (last - from)
+  if not last or stood or still < 0 or tried < second then
+    from, first, later, second = now, tried, now, tried
+  elseif now - later >= MOST_MS or (now - later >= LEAST_MS and tried - second >= LEAST_COUNT) then
+    from, first, later, second = later, second, now, tried
+  end
+  add_pair(flush.job_fields, 'pace', string.format('%d %d %d %d %d', from, first, later, second, now))
 end
 
 -- Sets how long a broadcast keeps the slot after its answer: for the estimate if FCM may run it, else 0.

@@ -1,6 +1,6 @@
 -- repair: ends jobs that count recipients as open although done:<id> has all bits set: an error in an earlier version
--- left them. `cursor`: '0' at first; `most`: jobs to check. Returns 'ok', the next `cursor`, and `jobs`: each job and
--- its number of recipients that were not counted.
+-- left them. Also corrects the lists of paused jobs; see pauses.lua. `cursor`: '0' at first; `most`: jobs to check.
+-- Returns 'ok', the next `cursor`, and `jobs`: each job and its number of recipients that were not counted.
 
 local repair
 do
@@ -21,9 +21,11 @@ end
 function repair(base, args)
   local cursor, most = unpack(args, 1, 2)
   local next_cursor, ids = unpack(redis.call('SSCAN', base .. 'jobs_open', cursor, 'COUNT', most))
+  if cursor == '0' then pauses.clean(base) end
   local jobs = {}
   for _, id in ipairs(ids) do
-    local total, left = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'total', 'left'))
+    local total, left, paused, held = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'total', 'left', 'paused',
+      'canary_held'))
     total, left = tonumber(total), tonumber(left)
     if total and not stuck_jobs[id]
       and (left <= 0 or (total > 1 and redis.call('BITCOUNT', base .. 'done:' .. id) >= total)) then
@@ -31,6 +33,8 @@ function repair(base, args)
     elseif not total then
       -- The job has no spec: only its place in the set is left.
       write('SREM', base .. 'jobs_open', id)
+    elseif not stuck_jobs[id] then
+      pauses.add_missing(base, id, paused, held)
     end
   end
   return { 'outcome', 'ok', 'cursor', next_cursor, 'jobs', jobs }

@@ -5,11 +5,10 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Redis and the values of `FanfareCore` judge the same samples alike.
-@Suite struct GuardOracleTests {
-    private static let outcomes: [FirstAttempt] =
-        [.sent, .retryable, .unknown, .unsendable] + ErrorCode.allCases.map { .failed($0) }
+@testable import FleetSimulation
 
+/// Redis and the model of the simulation judge the same samples alike.
+@Suite struct GuardOracleTests {
     /// Conditions of random measures and limits, in a random order.
     private func conditions(_ dice: inout SplitMix64) -> String {
         let measures = StopMeasure.allCases.shuffled(using: &dice).prefix(Int.random(in: 1...4, using: &dice))
@@ -24,7 +23,7 @@ import Testing
 
     /// Outcomes of which most are sent, and the others of a few kinds.
     private func attempts(_ count: Int, _ dice: inout SplitMix64) -> [FirstAttempt] {
-        let kinds = Self.outcomes.shuffled(using: &dice).prefix(3)
+        let kinds = FirstAttempt.all.shuffled(using: &dice).prefix(3)
         let share = Double.random(in: 0...0.3, using: &dice)
         return (0..<count).map { _ in
             Double.random(in: 0..<1, using: &dice) < share ? kinds.randomElement(using: &dice) ?? .sent : .sent
@@ -47,7 +46,7 @@ import Testing
                     for attempt in part { sample.record(attempt) }
                     let outcomes = zip(from..<end, part).map { (position: $0, outcome: $1) }
                     let reply = try await batch.record(outcomes, asking: 1_000, in: guards.bench)
-                    let finding = sample.counts(isEndOfCanary: false).flatMap { parsed.judge($0) }
+                    let finding = sample.finding(parsed, isEndOfCanary: false)
                     #expect(reply.paused == finding.map { _ in .stopIf }, "\(text), seed \(seed)")
                     #expect(reply.reason == finding?.reason ?? "", "\(text), seed \(seed)")
                     if finding != nil {
@@ -81,8 +80,8 @@ import Testing
                 last = try await batch.record(outcomes, in: guards.bench)
                 if last.paused != nil { break }
             }
-            let isEnd = Int(sample.attempts) == size
-            let finding = sample.counts(isEndOfCanary: isEnd).flatMap { parsed.judge($0) }
+            let isEnd = sample.attempts.count == size
+            let finding = sample.finding(parsed, isEndOfCanary: isEnd)
             #expect(last.paused == (finding == nil ? .canary : .stopIf), "seed \(seed)")
             #expect(last.reason == finding?.reason ?? "canary", "seed \(seed)")
         }
@@ -90,7 +89,7 @@ import Testing
 
     @Test func everyLetterCountsForTheMeasuresThatTheOracleNames() async throws {
         try await withGuardBench { guards in
-            for (number, outcome) in Self.outcomes.enumerated() {
+            for (number, outcome) in FirstAttempt.all.enumerated() {
                 for measure in StopMeasure.allCases {
                     let id = "a\(number)-\(measure.rawValue)"
                     try await guards.intake(id, 1_500) {

@@ -47,7 +47,8 @@ import Testing
                 }
             }
             #expect(try await bench.job("j")["state"] == "cancelled")
-            #expect(try await bench.job("j")["duplicates"] == "1")
+            let ended = try await bench.job("j")
+            #expect(ended["duplicates"] == "1" && ended["id_free"] == "1")
             #expect(try await !isTaken("j", bench))
             #expect(try await bench.intake("j", tokens(1)) == .queued)
             let job = try await bench.job("j")
@@ -58,6 +59,82 @@ import Testing
         }
     }
 
+    /// Hands a job of one recipient over; nil if the entry stays in `jobs`.
+    private func handOver(_ entry: String, _ bench: LibraryBench) async throws -> IntakeReply? {
+        let job = Job(id: "j", hasOwnID: true, entryID: entry, target: tokens(1), message: Array("{}".utf8))
+        do { return try await bench.intake(job, taker: "w1") } catch let error as RedisError {
+            #expect(error.code.rawValue == IntakeReply.ending)
+            return nil
+        }
+    }
+
+    private func push(_ bench: LibraryBench) async throws -> String {
+        try #require(try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "id", "j")).string)
+    }
+
+    @Test(arguments: ["cancelled", "expired", "unwanted"])
+    func pushDuringTheEndOfAnUntriedJobWaitsForTheEnd(_ reason: String) async throws {
+        try await withBench { bench in
+            if reason == "unwanted" {
+                let first = try await push(bench)
+                _ = try await bench.call(FunctionLibrary.cancelEntry(bench.keys, job: "j"))
+                #expect(try await handOver(first, bench) == .queued)
+            } else {
+                try await bench.intake("j", tokens(1)) {
+                    if reason == "expired" { $0.expiresAt = 1 } else { $0.notBefore = 4_000_000_000_000 }
+                }
+            }
+            if reason == "cancelled" { try await cancel("j", bench) }
+            let entry = try await push(bench)
+            #expect(try await handOver(entry, bench) == nil)
+            #expect(try await bench.call(RedisCommand("XLEN", bench.keys.jobs)).integer == 1)
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            #expect(try await handOver(entry, bench) == nil)
+            _ = try await bench.record(end(claim, as: reason == "expired" ? .expired : .cancelled), "w1")
+            guard case .taken? = try await handOver(entry, bench) else { throw TestFailure("not taken") }
+            #expect(try await bench.job("j")["duplicates"] == "0")
+            #expect(try await handOver(entry, bench) == .gone)
+        }
+    }
+
+    @Test func pushDuringTheEndOfATriedJobIsADuplicate() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(300))
+            let claim = try #require(try await bench.claim("w1").claims.first)
+            _ = try await bench.record(end(claim, 0..<1, as: .failed, untried: false), "w1")
+            try await cancel("j", bench)
+            #expect(try await handOver(try await push(bench), bench) == .duplicate)
+        }
+    }
+
+    @Test func cancelledPushDuringTheEndIsADuplicate() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(1)) { $0.notBefore = 4_000_000_000_000 }
+            try await cancel("j", bench)
+            let entry = try await push(bench)
+            _ = try await bench.call(FunctionLibrary.cancelEntry(bench.keys, job: "j"))
+            #expect(try await handOver(entry, bench) == .duplicate)
+            #expect(try await bench.call(RedisCommand("EXISTS", bench.keys.base + "unwanted")).integer == 0)
+        }
+    }
+
+    /// One call hands both over: the first one's end does not stop the reply of the second.
+    @Test func oneCallPostponesTheSecondEntryOfAnExpiredId() async throws {
+        try await withBench { bench in
+            var calls: [RedisCommand] = []
+            for expiresAt: Int64 in [1, 0] {
+                let entry = try await push(bench)
+                var job = Job(id: "j", hasOwnID: true, entryID: entry, target: tokens(1), message: Array("{}".utf8))
+                job.expiresAt = expiresAt
+                calls.append(bench.intakeCall(job, taker: "w1").command(bench.keys))
+            }
+            let replies = try #require(try await bench.call(FunctionLibrary.coalesce(.intake, bench.keys, calls)).array)
+            #expect(IntakeReply(replies[0]) == .queued)
+            guard case .error(let text) = replies[1] else { throw TestFailure("\(replies)") }
+            #expect(text.hasPrefix("ENDING "))
+        }
+    }
+
     @Test func idOfAJobWithOneAttemptIsTaken() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(300))
@@ -65,7 +142,8 @@ import Testing
             _ = try await bench.record(end(claim, 0..<1, as: .failed, untried: false), "w1")
             try await cancel("j", bench)
             _ = try await bench.record(end(claim, 1..<300, number: 2), "w1")
-            #expect(try await bench.job("j")["state"] == "cancelled")
+            let ended = try await bench.job("j")
+            #expect(ended["state"] == "cancelled" && ended["id_free"] == nil)
             #expect(try await bench.intake("j", tokens(300)) == .duplicate)
         }
     }
@@ -118,6 +196,19 @@ import Testing
             #expect(try await bench.intake("j", audience) == .queued)
             #expect(try await bench.job("j")["total"] == "1")
             #expect(try await bench.intake("j", audience) == .duplicate)
+        }
+    }
+
+    /// An entry's id names no other job, so there is nothing to say.
+    @Test func jobWithoutAProducersIdSaysNothingOfIt() async throws {
+        try await withBench { bench in
+            let entry = try #require(try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "x", "1")).string)
+            let job = Job(id: entry, hasOwnID: false, entryID: entry, target: tokens(3), message: Array("{}".utf8))
+            #expect(try await bench.intake(job, taker: nil) == .queued)
+            try await cancel(entry, bench)
+            _ = try await bench.record(end(try #require(try await bench.claim("w1").claims.first)), "w1")
+            let hash = try await bench.job(entry)
+            #expect(hash["state"] == "cancelled" && hash["id_free"] == nil)
         }
     }
 

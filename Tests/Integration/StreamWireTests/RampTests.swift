@@ -184,6 +184,10 @@ import Testing
             #expect(try await project.overview().paceReason == "")
             try await project.run(seconds: 10, .silent, demand: false)
             #expect(try await project.overview().paceReason == "")
+            try await project.run(seconds: 30, .silent, demand: false)
+            try await project.run(seconds: 19, .silent)
+            let reason = try await project.overview().paceReason
+            #expect(reason.contains("sends a second: FCM has not answered for 1"), "idle time counts: \(reason)")
         }
     }
 

@@ -65,6 +65,10 @@ extension FaultRun {
             "jobs", "results", "feedback", "dead", "ctl", "leases", "links", "news", "tally", "finished", "audit",
             "marks", "fingerprints_open",
         ]
+        // The first version keeps no lists of paused jobs; `repair` corrects them.
+        if usedVersions.contains(.one) {
+            _ = try await bench.with(.two).call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100))
+        }
         let keys = try await bench.call(RedisCommand("KEYS", "*")).array?.compactMap(\.string) ?? []
         var wrong = keys.map { String($0.dropFirst(base.count)) }
             .filter { !stay.contains($0) && !["job:", "seen:", "audience"].contains(where: $0.hasPrefix) }

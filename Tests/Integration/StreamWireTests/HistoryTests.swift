@@ -148,6 +148,78 @@ import Testing
         }
     }
 
+    @Test func operatorsPausesOfJobsAreMarkedTogetherByReason() async throws {
+        try await withBench { bench in
+            for id in ["a", "b", "c"] { try await bench.intake(id, tokens(1)) }
+            for id in ["a", "b", "b"] {
+                let actor = Actor("ana", reason: "wrong prices")
+                _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: id, by: actor))
+            }
+            _ = try await bench.call(FunctionLibrary.pause(bench.keys, job: "c"))
+            for id in ["a", "c"] { _ = try await bench.call(FunctionLibrary.resume(bench.keys, job: id)) }
+            #expect(
+                try await marks(bench) == [
+                    "pause 2 jobs, the last one b: paused by an operator: wrong prices",
+                    "pause c: paused by an operator", "resume 2 jobs, the last one c: resumed by an operator",
+                ]
+            )
+            let audit = try await bench.call(HistoryInquiry.audit(bench.keys, most: 10)).array ?? []
+            let acts = audit.compactMap { StreamEntry($0) }.map {
+                "\($0.text("action") ?? "") \($0.text("target") ?? "")"
+            }
+            #expect(acts == ["resume c", "resume a", "pause c", "pause b", "pause a"])
+        }
+    }
+
+    @Test func lossIsMarkedOnceAndEachTakerOnce() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(2_500))
+            #expect(try await bench.claim("w1").claims.count == 3)
+            let counter = try #require(
+                try await bench.call(RedisCommand("HGET", bench.keys.base + "leases", "w1")).string
+            )
+            for freed: Int64 in [3, -1] {
+                let command = FunctionLibrary.declareDead(bench.keys, worker: "w1", counter: counter)
+                #expect(try await bench.call(command).integer == freed)
+            }
+            try await bench.register("w3")
+            for (worker, batches) in [("w2", 2), ("w3", 1)] {
+                #expect(try await bench.claim(worker, most: batches).claims.count == batches)
+            }
+            let expected = ["lost w1, 3 batches", "takeover by w2 from w1", "takeover by w3 from w1"]
+            #expect(try await marks(bench) == expected)
+        }
+    }
+
+    @Test func workerThatLeavesOrGivesBatchesBackIsNoLoss() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(2_500))
+            _ = try await bench.claim("w1")
+            _ = try await bench.call(FunctionLibrary.deregister(bench.keys, worker: "w1"))
+            let claim = try #require(try await bench.claim("w2", most: 1).claims.first)
+            _ = try await bench.call(
+                FunctionLibrary.release(bench.keys, worker: "w2", batch: "j/0", epoch: claim.epoch)
+            )
+            try await bench.register("w3")
+            #expect(try await bench.claim("w3").claims.count == 3)
+            #expect(try await marks(bench) == [])
+        }
+    }
+
+    /// A worker that takes a lost batch and gives it back is not the one that was lost.
+    @Test func batchThatIsGivenBackAfterATakeoverIsNotTakenOverAgain() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", tokens(2))
+            _ = try await bench.claim("w1")
+            try await bench.declareDead("w1")
+            _ = try await bench.claim("w2")
+            _ = try await bench.call(FunctionLibrary.deregister(bench.keys, worker: "w2"))
+            try await bench.register("w3")
+            #expect(try await bench.claim("w3").claims.count == 1)
+            #expect(try await marks(bench) == ["lost w1, 1 batch", "takeover by w2 from w1"])
+        }
+    }
+
     /// Lists for people stop no send.
     @Test func keysOfAnotherTypeStopNoHold() async throws {
         try await withBench { bench in

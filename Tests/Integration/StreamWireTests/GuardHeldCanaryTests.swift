@@ -70,6 +70,14 @@ import Testing
         }
     }
 
+    @Test func pauseOfAllJobsLeavesTheCanaryHeld() async throws {
+        try await withHeldCanary(waitMs: 60_000) { guards in
+            _ = try await guards.bench.call(FunctionLibrary.pause(guards.keys, job: "a", scope: .all))
+            #expect(try await guards.resume("a") == ["ok", "paused"])
+            #expect(try await guards.state("a") == ["paused", "canary"])
+        }
+    }
+
     @Test func endOfTheWaitLiftsNoPauseOfAnOperator() async throws {
         try await withHeldCanary(waitMs: 1_000) { guards in
             try await guards.pause("a")

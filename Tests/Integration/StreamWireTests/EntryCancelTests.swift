@@ -34,7 +34,7 @@ import Testing
         try await withBench { bench in
             let entry = try await push(bench, "j")
             let other = try await push(bench, "k")
-            #expect(try await cancel(bench, "j") == .found)
+            #expect(try await cancel(bench, "j") == .found())
             #expect(try await take(bench, entry, "j", tokens(count)) == .queued)
             let taken = try await take(bench, other, "k", tokens(1))
             guard case .taken = taken else { throw TestFailure("k: \(taken)") }
@@ -53,7 +53,7 @@ import Testing
         try await withBench { bench in
             let entry = try await push(bench, nil)
             #expect(try await cancel(bench, "1-1") == .missing)
-            #expect(try await cancel(bench, entry) == .found)
+            #expect(try await cancel(bench, entry) == .found())
             #expect(try await take(bench, entry, entry, own: false, tokens(1)) == .queued)
             let claim = try #require(try await bench.claim("w1").claims.first)
             #expect(claim.ending == "cancelled")
@@ -70,15 +70,28 @@ import Testing
                 calls += 1
             }
             #expect(calls == 3)
-            #expect(try await cancel(bench, "j65", behind: behind) == .found)
+            #expect(try await cancel(bench, "j65", behind: behind) == .found())
             #expect(try await cancel(bench, "none", behind: behind) == .missing)
+        }
+    }
+
+    /// The end of the first would free the id for the next.
+    @Test func jobPushedSeveralTimesIsCancelledWithEachEntry() async throws {
+        try await withBench { bench in
+            for index in 0..<45 { _ = try await push(bench, [0, 1, 30].contains(index) ? "j" : "j\(index)") }
+            guard case .found(let next?)? = try await cancel(bench, "j") else { throw TestFailure("not found") }
+            guard case .found(let last?)? = try await cancel(bench, "j", behind: next) else {
+                throw TestFailure("not found")
+            }
+            #expect(try await cancel(bench, "j", behind: last) == .missing)
+            #expect(try await bench.call(RedisCommand("SCARD", bench.keys.base + "unwanted")).integer == 3)
         }
     }
 
     @Test func rejectedAndDuplicateEntriesLeaveNoMark() async throws {
         try await withBench { bench in
             let bad = try await push(bench, "bad")
-            #expect(try await cancel(bench, "bad") == .found)
+            #expect(try await cancel(bench, "bad") == .found())
             let reject = FunctionLibrary.reject(
                 bench.keys,
                 entryID: bad,
@@ -91,7 +104,7 @@ import Testing
             let first = try await push(bench, "j")
             _ = try await take(bench, first, "j", tokens(1))
             let second = try await push(bench, "j")
-            #expect(try await cancel(bench, "j") == .found)
+            #expect(try await cancel(bench, "j") == .found())
             #expect(try await take(bench, second, "j", tokens(1)) == .duplicate)
             #expect(try await bench.call(RedisCommand("EXISTS", bench.keys.base + "unwanted")).integer == 0)
             #expect(try await bench.job("j")["state"] == "active")

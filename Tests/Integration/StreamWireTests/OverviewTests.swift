@@ -61,6 +61,36 @@ import Testing
         }
     }
 
+    @Test func newestRejectedJobIsNamedUntilItsEntryIsDropped() async throws {
+        try await withBench { bench in
+            for id in ["a", "b", "c", "d"] {
+                let push = RedisCommand("XADD", bench.keys.jobs, "*", "id", id)
+                let entry = try #require(try await bench.call(push).string)
+                let reject = FunctionLibrary.reject(
+                    bench.keys,
+                    entryID: entry,
+                    job: id,
+                    reason: "message: missing",
+                    keepMs: 3_600_000,
+                    fields: []
+                )
+                _ = try await bench.call(reject)
+            }
+            func rejected(most: Int = 20) async throws -> NamedValues {
+                let reply = NamedValues(try await bench.call(FunctionLibrary.fleet(bench.keys, most: most)))
+                return try #require(reply?["rejected"].flatMap { NamedValues($0) })
+            }
+            let newest = try await rejected()
+            let entries = try await bench.call(RedisCommand("XREVRANGE", bench.keys.dead, "+", "-", "COUNT", "1"))
+            let entry = try #require(entries.array?.first.flatMap { StreamEntry($0)?.id })
+            #expect(newest.text("job") == "d" && newest.text("entry") == entry)
+            #expect(newest.text("reason") == "message: missing")
+            _ = try await bench.call(RedisCommand("XDEL", bench.keys.dead, entry))
+            #expect(try await rejected().text("job") == "c")
+            #expect(try await rejected(most: 1).text("job") == nil, "workers need no name")
+        }
+    }
+
     @Test func aConsumerThatHoldsAnEntryStays() async throws {
         try await withBench { bench in
             _ = try await bench.call(RedisCommand("XADD", bench.keys.jobs, "*", "x", "1"))

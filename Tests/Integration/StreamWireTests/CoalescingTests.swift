@@ -82,7 +82,7 @@ import Testing
         let volatile: Set<String> = [
             "created_ms", "started_ms", "finished_ms", "first_pass_ms", "entry", "member", "epoch", "clock", "lead",
             "at",
-            "have", "level", "since", "pacing",
+            "have", "level", "since", "pacing", "pace",
         ]
         for key in try await bench.call(RedisCommand("KEYS", "*")).array?.compactMap(\.string) ?? [] {
             switch try await bench.call(RedisCommand("TYPE", key)).string {
