@@ -55,11 +55,11 @@ import Testing
         for error in [ErrorCode.internalError, .internalError, .transport] {
             meters.count(.finished(.failed, error, maybeDup: false))
         }
-        meters.count(.finished(.cancelled, nil, maybeDup: false))
+        meters.count(.finished(.cancelled, nil, maybeDup: true))
         for cause in [Retry.Cause.unsent, .answered] { meters.count(.retried(cause, delayMs: 1)) }
         let expected: [String: Int64] = [
             "sent": 1, "failed": 3, "retries": 2, "error.INTERNAL": 2, "error.TRANSPORT": 1, "latency.0": 1,
-            "latency.3": 2, "latency.12": 1,
+            "latency.3": 2, "latency.12": 1, "maybe_dup": 1,
         ]
         #expect(HistoryRecord(counts: meters.historyTotals).counts == expected)
     }
@@ -131,6 +131,7 @@ import Testing
                 ("now_ms", "1"), ("left", "600000"), ("entries", "0"), ("oldest_ms", "90500"), ("hold_ms", "2000"),
                 ("quota", "600000"), ("rate", "9850.000000"), ("have", "2462.5"), ("active", "job-1"), ("block", ""),
                 ("pressure", "memory"), ("unread", ""), ("workers", "3"), ("dead", "nonsense"), ("paused", "1"),
+                ("stopped_by_stop_if", "2"), ("stopped_by_message", "0"),
             ]),
             now: 5_000_000_000
         )
@@ -146,6 +147,8 @@ import Testing
         }
         #expect(lines.contains("fanfare_pressure{project=\"p\",kind=\"memory\"} 1"))
         #expect(lines.contains("fanfare_pressure{project=\"p\",kind=\"results\"} 0"))
+        #expect(lines.contains("fanfare_jobs_stopped{project=\"p\",guard=\"stop_if\"} 2"))
+        #expect(lines.contains("fanfare_jobs_stopped{project=\"p\",guard=\"canary\"} 0"))
     }
 
     @Test(arguments: [

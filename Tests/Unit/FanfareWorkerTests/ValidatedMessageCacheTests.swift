@@ -1,9 +1,9 @@
 import FCMWire
-import FanfareCore
 import FanfareModel
 import StreamWire
 import Testing
 
+@testable import FanfareCore
 @testable import FanfareWorker
 
 @Suite struct ValidatedMessageCacheTests {
@@ -18,10 +18,9 @@ import Testing
     }
 
     private func body(_ adapter: ProtocolAdapter?) -> String? {
-        guard case .v1(let template)? = adapter else { return nil }
-        var body: [UInt8] = []
-        template.render(kind: .token, recipient: "b", nowMs: 0, into: &body)
-        return String(decoding: body, as: UTF8.self)
+        let attempt = Attempt(job: "j", index: 0, number: 0, nonce: 0, credentialProject: "p", nowMs: 0)
+        let request = adapter?.ask { $0.request(RequestRecipients(kind: .token, name: "b"), attempt) }
+        return request.map { String(decoding: $0.body, as: UTF8.self) }
     }
 
     @Test func equalMessageOfAnotherJobSharesTheAdapter() throws {

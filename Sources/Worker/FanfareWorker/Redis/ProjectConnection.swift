@@ -13,7 +13,7 @@ final class ProjectConnection {
     typealias Completion = RedisConnection.Completion
 
     private let loop: EventLoop
-    private let connection: RedisConnection
+    private let connection: any CommandConnection
     private let keys: ProjectKeys
     private let replicas: Int
     private let logger: Logger
@@ -36,7 +36,7 @@ final class ProjectConnection {
     private static let large = 4_096
 
     /// - Parameter replicas: how many have to confirm a write; 0 without the `safe` profile.
-    init(_ connection: RedisConnection, loop: EventLoop, keys: ProjectKeys, replicas: Int, logger: Logger) {
+    init(_ connection: any CommandConnection, loop: EventLoop, keys: ProjectKeys, replicas: Int, logger: Logger) {
         self.connection = connection
         self.loop = loop
         self.keys = keys

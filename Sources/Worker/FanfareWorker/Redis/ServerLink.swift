@@ -12,7 +12,7 @@ internal import StreamWire
 /// All projects share one link to a single server, or to the primary that Sentinels name. In a cluster each project has a
 /// link of its own, since its slot may move without the others.
 final class ServerLink {
-    let redis: RedisConnection
+    let redis: any CommandConnection
     let reader: StreamReader
     private(set) var runners: [ProjectRunner] = []
     /// Projects that were closed and may be opened anew.
@@ -48,8 +48,12 @@ final class ServerLink {
     private let sentinelsAgree: GaugeCell?
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
+    /// See ``Reclaimer/onLost``.
+    var onLost: (_ worker: String, _ project: String, _ batches: Int64) -> Void = { _, _, _ in }
 
-    /// - Parameter projects: in a cluster only one, to whose slot the link connects.
+    /// - Parameters:
+    ///   - projects: in a cluster only one, to whose slot the link connects.
+    ///   - connection: makes the connection with a name; nil: to the configured server.
     init(
         loop: EventLoop,
         configuration: WorkerConfiguration,
@@ -58,7 +62,8 @@ final class ServerLink {
         quarantine: Quarantine,
         pools: PoolGroup = PoolGroup(),
         registry: MetricRegistry,
-        logger: Logger
+        logger: Logger,
+        connection: ((_ name: String) -> any CommandConnection)? = nil
     ) throws {
         self.loop = loop
         self.configuration = configuration
@@ -69,8 +74,9 @@ final class ServerLink {
         self.logger = logger
         sentinelsAgree = configuration.usesSentinels ? registry.gauge(MetricCatalogue.sentinelsAgree) : nil
         let key = projects.first.map { ProjectKeys(prefix: configuration.prefix, project: $0.id).base }
-        func connection(_ name: String) -> RedisConnection {
-            RedisConnection(
+        func connect(_ name: String) -> any CommandConnection {
+            if let connection { return connection(name) }
+            return RedisConnection(
                 loop: loop,
                 deployment: configuration.redis,
                 key: key,
@@ -79,10 +85,10 @@ final class ServerLink {
                 tls: configuration.tls
             )
         }
-        redis = connection("fanfare-worker")
+        redis = connect("fanfare-worker")
         reader = StreamReader(
             loop: loop,
-            connection: connection("fanfare-reader"),
+            connection: connect("fanfare-reader"),
             consumer: configuration.name,
             logger: logger
         )
@@ -113,6 +119,7 @@ final class ServerLink {
         runners.first?.context.isFirst = true
         reader.add(runner)
         runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
+        runner.reclaimer.onLost = { [weak self] worker, batches in self?.onLost(worker, project.id, batches) }
         guard isStarted else { return runner }
         runner.start()
         if isLoaded {

@@ -57,7 +57,7 @@ struct LinkBench {
     }
 
     func when(_ condition: @escaping () -> Bool, _ body: @escaping () -> Void) {
-        FanfareWorkerTests.when(loop, condition, body)
+        WorkerRedisTests.when(loop, condition, body)
     }
 
     /// Repeats a command until its answer is `number`.
@@ -85,4 +85,9 @@ struct LinkBench {
         link.close()
         loop.stop()
     }
+}
+
+/// Calls `body` on the loop once `condition` holds, which is checked every few milliseconds.
+func when(_ loop: EventLoop, _ condition: @escaping () -> Bool, _ body: @escaping () -> Void) {
+    loop.schedule(afterMilliseconds: 5) { condition() ? body() : when(loop, condition, body) }
 }

@@ -1,0 +1,164 @@
+import FanfareConfiguration
+import RedisTransport
+import StreamWire
+import Testing
+
+@testable import EventLoop
+@testable import FanfareWorker
+
+/// Which leases are renewed, and what an answer may change.
+@Suite struct HeartbeatTests {
+    private final class Bench {
+        let loop: EventLoop
+        let leases = LeaseTable(worker: "w", nonce: 0)
+        let driver: HeartbeatDriver
+        /// By project; "" outside a cluster.
+        private(set) var connections: [String: FakeConnection] = [:]
+        private(set) var reports: [String] = []
+
+        var redis: FakeConnection { connections[""] ?? FakeConnection() }
+
+        init(url: String = "redis://localhost:1") throws {
+            loop = try EventLoop()
+            let made = Made()
+            let inbox = Inbox<Heartbeat.Report>()
+            driver = HeartbeatDriver(
+                loop: loop,
+                configuration: WorkerConfiguration(
+                    settings: Configuration(),
+                    redis: try RedisDeployment(url: url),
+                    projects: [],
+                    name: "w"
+                ),
+                leases: leases,
+                reports: inbox,
+                connection: { made.connection($0) }
+            )
+            made.onConnection = { [unowned self] in connections[$0] = $1 }
+            loop.attach(inbox) { [unowned self] report in
+                switch report {
+                case .counters(let project, let counters):
+                    reports.append("\(project) \(counters.map { "\($0.worker)=\($0.counter)" }.joined())")
+                case .fenced(let project, let name): reports.append("\(project) \(name) fenced")
+                case .functionsMissing(let project): reports.append("\(project) missing")
+                }
+            }
+        }
+
+        private final class Made {
+            var onConnection: (String, FakeConnection) -> Void = { _, _ in }
+            func connection(_ project: String) -> FakeConnection {
+                let connection = FakeConnection()
+                onConnection(project, connection)
+                return connection
+            }
+        }
+
+        func hold(_ project: String, until: UInt64 = 1) {
+            leases.open(project)
+            leases.hold(project, until: until)
+        }
+    }
+
+    private static let ok = RedisValue.pairs(["outcome": .text("ok"), "counters": .pairs(["w.0.1": .text("4")])])
+
+    private func started(_ bench: Bench) -> Bench {
+        bench.driver.start()
+        bench.redis.becomeReady()
+        bench.loop.advance(milliseconds: 2_000)
+        return bench
+    }
+
+    @Test func heldLeasesAreRenewedEachInterval() throws {
+        let bench = try Bench()
+        bench.leases.open("q")
+        bench.hold("p")
+        bench.driver.start()
+        #expect(bench.redis.hasConnected)
+        bench.redis.becomeReady()
+        for _ in 0..<3 {
+            bench.loop.advance(milliseconds: 1_999)
+            #expect(bench.redis.removeNames() == [])
+            bench.loop.advance(milliseconds: 1)
+            #expect(bench.redis.removeNames() == ["renew"], "only the registered project")
+            #expect(bench.redis.waiting.last?.words[1] == "w.0.1")
+            #expect(bench.redis.waiting.last?.timeoutMs == 2_000)
+        }
+    }
+
+    @Test func answerProlongsTheLeaseAndReportsTheCounters() throws {
+        let bench = try Bench()
+        bench.hold("p")
+        _ = started(bench)
+        bench.redis.answer(Self.ok)
+        bench.loop.advance()
+        #expect(bench.leases.validUntil("p") > 1)
+        #expect(bench.reports == ["p w.0.1=4"])
+    }
+
+    @Test(arguments: [nil, RedisValue.text("unheard of")]) func leaseWithoutAnAnswerEnds(_ answer: RedisValue?) throws {
+        let bench = try Bench()
+        bench.hold("p")
+        _ = started(bench)
+        if let answer { bench.redis.answer(answer) } else { bench.redis.lose() }
+        bench.loop.advance(milliseconds: 10_000)
+        #expect(bench.leases.validUntil("p") == 1)
+        #expect(bench.reports == [])
+    }
+
+    @Test func deathIsReportedWithItsName() throws {
+        let bench = try Bench()
+        bench.hold("p")
+        _ = started(bench)
+        bench.redis.answer(.text("fenced"))
+        bench.loop.advance()
+        #expect(bench.reports == ["p w.0.1 fenced"])
+        #expect(bench.leases.validUntil("p") == 1)
+    }
+
+    /// The answer is for a name that was lost meanwhile; the next one is registered, and its lease is its own.
+    @Test func lateAnswerDoesNotProlongTheNextLease() throws {
+        let bench = try Bench()
+        bench.hold("p")
+        _ = started(bench)
+        bench.leases.lost("p")
+        bench.redis.answer(Self.ok)
+        #expect(bench.leases.validUntil("p") == 0)
+        bench.loop.advance(milliseconds: 2_000)
+        #expect(bench.redis.removeNames() == ["renew"], "a lost lease is not renewed")
+    }
+
+    @Test func missingFunctionIsReported() throws {
+        let bench = try Bench()
+        _ = started(bench)
+        bench.redis.onFunctionMissing()
+        bench.loop.advance()
+        #expect(bench.reports == [" missing"])
+    }
+
+    @Test func stopClosesTheConnection() throws {
+        let bench = try Bench()
+        bench.hold("p")
+        _ = started(bench)
+        bench.driver.stop()
+        #expect(bench.redis.state == .closed)
+    }
+
+    // MARK: A cluster
+
+    @Test func eachProjectOfAClusterHasItsConnectionWhileItIsServed() throws {
+        let bench = try Bench(url: "redis-cluster://localhost:1")
+        for project in ["p", "q"] { bench.hold(project) }
+        bench.driver.start()
+        #expect(bench.connections.keys.sorted() == ["p", "q"])
+        for connection in bench.connections.values { connection.becomeReady() }
+        bench.loop.advance(milliseconds: 2_000)
+        for project in ["p", "q"] { #expect(bench.connections[project]?.removeNames() == ["renew"]) }
+        bench.leases.close("q")
+        bench.leases.open("r")
+        bench.loop.advance(milliseconds: 2_000)
+        #expect(bench.connections["q"]?.state == .closed)
+        #expect(bench.connections["r"]?.hasConnected == true)
+        #expect(bench.connections["p"]?.removeNames() == ["renew"])
+    }
+}

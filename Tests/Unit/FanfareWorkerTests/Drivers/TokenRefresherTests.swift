@@ -1,0 +1,161 @@
+import FCMWire
+import FanfareCore
+import FanfareModel
+import Testing
+
+@testable import EventLoop
+@testable import FanfareWorker
+
+/// When access tokens are fetched, and what each answer of the endpoint leads to.
+@Suite struct TokenRefresherTests {
+    /// Endpoints that the test answers.
+    private final class FakeEndpoints: TokenRequests {
+        var onCompletion: (RequestOutcome) -> Void = { _ in }
+        private(set) var calls: [TokenCall] = []
+        private(set) var isClosed = false
+
+        func send(_ call: TokenCall, timeoutMs: Int64) { calls.append(call) }
+        func close() { isClosed = true }
+
+        func answer(_ status: Int, _ body: String, retryAfter: String? = nil) {
+            onCompletion(.answered(HTTPAnswer(status: status, body: Array(body.utf8), retryAfter: retryAfter)))
+        }
+
+        func grant(_ token: String, seconds: Int = 3_600) {
+            answer(200, #"{"access_token":"\#(token)","expires_in":\#(seconds),"token_type":"Bearer"}"#)
+        }
+    }
+
+    private static let file = """
+        {"type":"authorized_user","client_id":"client","client_secret":"SECRET-client","refresh_token":"SECRET-refresh",
+        "universe_domain":"googleapis.com"}
+        """
+
+    private let bench: DriverBench
+    private let endpoints = FakeEndpoints()
+    private let refresher: TokenRefresher
+    private let changes = Changes()
+
+    private final class Changes { var count = 0 }
+
+    init() throws {
+        bench = try DriverBench()
+        let loop = bench.loop
+        refresher = try TokenRefresher(
+            project: bench.context,
+            credential: try Credential.parse(Array(Self.file.utf8)),
+            endpoints: endpoints,
+            nowMs: { Int64(loop.now / 1_000_000) }
+        )
+        refresher.onChange = { [changes] in changes.count += 1 }
+    }
+
+    /// Seconds until the next request is sent, at most two hours.
+    private func waitForRequest() -> Int? {
+        let before = endpoints.calls.count
+        return (1...7_200).first { _ in
+            bench.loop.advance(milliseconds: 1_000)
+            return endpoints.calls.count > before
+        }
+    }
+
+    private var isReady: Bool { refresher.readiness() == .ready }
+
+    @Test func oneRequestIsInFlightUntilItsAnswer() {
+        #expect(endpoints.calls.isEmpty)
+        refresher.start()
+        #expect(endpoints.calls.map(\.endpoint) == [.refresh])
+        #expect(waitForRequest() == nil)
+        #expect(refresher.readiness() == .pending && !refresher.isStuck)
+        #expect(changes.count == 0)
+    }
+
+    @Test func grantedTokenIsInTheHeadersOfSends() {
+        refresher.start()
+        endpoints.grant("first")
+        #expect(isReady && refresher.generation == 1 && refresher.isFresh)
+        #expect(refresher.headers.json.first == "Authorization: Bearer first")
+        #expect(changes.count == 1)
+    }
+
+    @Test func tokenIsRenewedFiveMinutesBeforeItsEnd() {
+        refresher.start()
+        endpoints.grant("first")
+        #expect(waitForRequest() == 3_300)
+        #expect(isReady, "sends continue with the old token")
+        #expect(refresher.headers.json.first == "Authorization: Bearer first")
+        endpoints.grant("second")
+        #expect(refresher.generation == 2)
+        #expect(refresher.headers.json.first == "Authorization: Bearer second")
+    }
+
+    @Test func silentEndpointIsAskedAgainAtGrowingIntervals() {
+        refresher.start()
+        for expected in [1...1, 2...2, 3...4, 6...8] {
+            endpoints.onCompletion(.unsent(reason: "no connection"))
+            #expect(refresher.isStuck && refresher.readiness() == .pending)
+            #expect(waitForRequest().map { expected.contains($0) } == true)
+        }
+        #expect(changes.count == 4)
+    }
+
+    @Test func endpointThatAsksForAPauseGetsIt() {
+        refresher.start()
+        endpoints.answer(503, "", retryAfter: "120")
+        #expect(waitForRequest() == 120)
+    }
+
+    @Test func refusedCredentialIsTriedAgainOnlyForTheProbe() {
+        refresher.start()
+        endpoints.answer(400, #"{"error":"invalid_grant"}"#)
+        guard case .failed(let failure) = refresher.readiness() else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(failure.error == .thirdPartyAuthError)
+        #expect(!failure.rawError.contains("SECRET"))
+        #expect(waitForRequest() == nil)
+        refresher.retryFailed()
+        #expect(waitForRequest() == 1)
+        endpoints.grant("first")
+        #expect(isReady)
+    }
+
+    @Test func tokenThatFCMRefusesIsReplaced() {
+        refresher.start()
+        endpoints.grant("first")
+        refresher.refused(0)
+        #expect(isReady, "an earlier token was meant")
+        refresher.refused(1)
+        #expect(refresher.readiness() == .pending)
+        #expect(waitForRequest() == 10)
+        endpoints.grant("second")
+        #expect(isReady && refresher.generation == 2)
+    }
+
+    /// Another API refused the token: sends continue with it.
+    @Test func renewalKeepsTheTokenInUse() {
+        refresher.start()
+        endpoints.grant("first")
+        refresher.renew(1)
+        #expect(isReady)
+        #expect(waitForRequest() == 10)
+        #expect(isReady)
+    }
+
+    @Test func unreadableAnswerIsNoToken() {
+        refresher.start()
+        endpoints.answer(200, "<html>")
+        #expect(!isReady && refresher.generation == 0)
+        #expect(waitForRequest() != nil)
+    }
+
+    @Test func closedProjectFetchesNothing() {
+        refresher.start()
+        endpoints.grant("first")
+        refresher.close()
+        bench.context.close()
+        #expect(endpoints.isClosed)
+        #expect(waitForRequest() == nil)
+    }
+}
