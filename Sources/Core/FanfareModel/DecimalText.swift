@@ -18,3 +18,21 @@ public enum DecimalText {
         return number
     }
 }
+
+extension [UInt8] {
+    /// Appends a number in decimal digits, without a `String` in between.
+    public mutating func appendDecimal(_ number: Int64) {
+        guard number >= 0 else { return append(contentsOf: String(number).utf8) }
+        guard number >= 10 else { return append(UInt8(ascii: "0") + UInt8(number)) }
+        var (count, limit) = (2, Int64(100))
+        // Up to 18 digits: the next limit would overflow.
+        while count < 18, number >= limit { (count, limit) = (count + 1, limit * 10) }
+        guard number < limit else { return append(contentsOf: String(number).utf8) }
+        append(contentsOf: repeatElement(UInt8(ascii: "0"), count: count))
+        var (rest, at) = (number, self.count - 1)
+        while rest > 0 {
+            self[at] += UInt8(rest % 10)
+            (rest, at) = (rest / 10, at - 1)
+        }
+    }
+}

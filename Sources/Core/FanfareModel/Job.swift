@@ -3,6 +3,26 @@ public struct Job: Equatable, Sendable {
     /// What `not_before` and `expires_at` may be, Unix milliseconds: 1973 to 5138. Seconds and microseconds of the present are
     /// outside.
     public static let times: ClosedRange<Int64> = 100_000_000_000...99_999_999_999_999
+
+    /// The unit of a time of our days that is outside ``times``, as a question with its remedy.
+    /// - Parameter text: decimal digits; nil for any other text.
+    public static func unitAdvice(_ text: some Collection<UInt8>) -> String? {
+        guard DecimalText.isDigits(text) else { return nil }
+        switch text.drop(while: { $0 == UInt8(ascii: "0") }).count {
+        case 9...11: return "seconds? multiply by 1000"
+        case 15...16: return "microseconds? divide by 1000"
+        case 17...19: return "nanoseconds? divide by 1000000"
+        default: return nil
+        }
+    }
+
+    /// Why a text is no time of a job: the rule, and the remedy for a time in another unit; nil for a time.
+    public static func timeFault(_ text: String) -> String? {
+        if let number = DecimalText.parse(text.utf8), times.contains(number) { return nil }
+        let rule = "\(text.prefix(40)) is not \(times.lowerBound) to \(times.upperBound)"
+        return rule + (unitAdvice(text.utf8).map { "; \($0)" } ?? "")
+    }
+
     /// The priority of a job that sets none.
     public static let usualPriority = 5
 

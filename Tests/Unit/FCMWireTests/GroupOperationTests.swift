@@ -39,7 +39,11 @@ import Testing
         let request = GroupOperation.request(.groupGet, name: "a&b=c/é", key: "", tokens: [])
         #expect(
             request
-                == FCMRequest(method: .get, path: "/fcm/notification?notification_key_name=a%26b%3Dc%2F%C3%A9")
+                == WireRequest(
+                    method: .get,
+                    path: "/fcm/notification?notification_key_name=a%26b%3Dc%2F%C3%A9",
+                    headers: .management
+                )
         )
     }
 

@@ -122,18 +122,20 @@ import Testing
         let subscribe = TopicSubscription.request(.subscribe, project: "demo", token: "a:b", topic: "x%7E~/y")
         #expect(
             subscribe
-                == FCMRequest(
+                == WireRequest(
                     method: .post,
                     path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions?topicName=x%257E~%2Fy",
+                    headers: .management,
                     body: Array("{}".utf8)
                 )
         )
         let unsubscribe = TopicSubscription.request(.unsubscribe, project: "demo", token: "a:b", topic: "news")
         #expect(
             unsubscribe
-                == FCMRequest(
+                == WireRequest(
                     method: .delete,
-                    path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions/news?allowMissing=true"
+                    path: "/v1/projects/demo/registrations/a%3Ab/topicSubscriptions/news?allowMissing=true",
+                    headers: .management
                 )
         )
     }

@@ -4,13 +4,6 @@ import Testing
 @testable import FCMWire
 
 @Suite struct XMPPStanzaTests {
-    @Test func thePlainSecretIsRightWhateverItsLength() {
-        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("\u{3FF}>", "z78+")] {
-            #expect(String(decoding: Base64.encode(Array(text.utf8)), as: UTF8.self) == encoded)
-        }
-        #expect(Base64.encode([0xFB, 0xFF]) == Array("+/8=".utf8))
-    }
-
     @Test func jsonIsEscapedForXML() {
         let json = #"{"a":"<&'>\"\u00e9é\#u{FFFE}\#u{FFFF}\#u{FFFD}ﾠ"}"#
         let stanza = String(decoding: XMPPStanza.message(id: "a\"<", json: Array(json.utf8)), as: UTF8.self)

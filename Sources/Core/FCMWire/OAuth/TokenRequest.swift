@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 
 /// The exchange of a signed claim for an access token (RFC 7523). The signature is made elsewhere, between
 /// ``signingInput(account:nowSeconds:)`` and ``body(signingInput:signature:)``.

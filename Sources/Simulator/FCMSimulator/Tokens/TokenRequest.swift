@@ -1,4 +1,5 @@
 import FanfareJSON
+import FanfareModel
 
 /// A request to exchange a signed assertion for an access token (RFC 7523). The caller checks the signature.
 public struct TokenRequest: Equatable, Sendable {
@@ -15,7 +16,7 @@ public struct TokenRequest: Equatable, Sendable {
         }
         let parts = assertion.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
-            let signature = Base64Text.decodeURL(parts[2])
+            let signature = Base64.decodeURL(parts[2])
         else { throw TokenRefusal("invalid_grant", "Invalid JWT: malformed.") }
         guard header["alg"] == "RS256" else {
             throw TokenRefusal("invalid_grant", "Invalid JWT: only RS256 is accepted.")
@@ -51,7 +52,7 @@ public struct TokenRequest: Equatable, Sendable {
     }
 
     private static func object(_ part: some Collection<UInt8>) -> JSONObject? {
-        guard let bytes = Base64Text.decodeURL(part) else { return nil }
+        guard let bytes = Base64.decodeURL(part) else { return nil }
         return (try? JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)))?.object
     }
 }

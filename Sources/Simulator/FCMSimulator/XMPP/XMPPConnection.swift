@@ -1,3 +1,4 @@
+import FanfareModel
 import FanfareXML
 
 /// One connection: its handshake, and the messages on it that have no answer yet.
@@ -104,7 +105,7 @@ struct XMPPConnection: Equatable, Sendable {
             let isOffered = ["X-OAUTH2", "X-GOOGLE-TOKEN"].contains(element.attributes["mechanism"])
             return .refuse(isOffered ? "not-authorized" : "invalid-mechanism")
         }
-        guard let bytes = Base64Text.decodePadded(element.text) else { return .refuse("incorrect-encoding") }
+        guard let bytes = Base64.decode(element.text.utf8) else { return .refuse("incorrect-encoding") }
         let parts = bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let project = projects.first(where: { parts[2].elementsEqual($0.serverKey.utf8) }),
             XMPPNames.domains.contains(where: { parts[1].elementsEqual("\(project.senderID)@\($0)".utf8) })
