@@ -39,7 +39,6 @@ import Testing
         _ = progress.apply(.unknown(unregistered, retryAfterMs: nil), to: "c_3")
         let read = try #require(GroupProgress(progress.text))
         #expect(read == progress)
-        #expect(GroupProgress.key(in: progress.text) == "APA91b-_:.")
         progress.giveUp()
         #expect(GroupProgress(progress.text) == progress)
     }
@@ -110,6 +109,5 @@ import Testing
 
     @Test func aBareKeyIsAGroupThatWasNotSentTo() {
         #expect(GroupProgress("APA91b") == nil)
-        #expect(GroupProgress.key(in: "APA91b") == "APA91b")
     }
 }

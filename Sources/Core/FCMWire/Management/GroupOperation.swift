@@ -14,14 +14,18 @@ public enum GroupOperation {
     ///   - op: one of the group operations.
     ///   - key: the group's `notification_key`; not used by create and get.
     ///   - tokens: the members; not used by get.
-    public static func request(_ op: Operation, name: String, key: String, tokens: [String]) -> FCMRequest {
+    public static func request(_ op: Operation, name: String, key: String, tokens: [String]) -> WireRequest {
         guard let word = words[op] else {
-            return FCMRequest(method: .get, path: "\(path)?notification_key_name=\(name.percentEncoded)")
+            return WireRequest(
+                method: .get,
+                path: "\(path)?notification_key_name=\(name.percentEncoded)",
+                headers: .management
+            )
         }
         var body: JSONObject = ["operation": .string(word), "notification_key_name": .string(name)]
         if op != .groupCreate { body["notification_key"] = .string(key) }
         body["registration_ids"] = .array(tokens.map { .string($0) })
-        return FCMRequest(method: .post, path: path, body: JSONValue.object(body).jsonBytes)
+        return WireRequest(method: .post, path: path, headers: .management, body: JSONValue.object(body).jsonBytes)
     }
 
     /// `managed` with the key that came back. A 200 that lost its body was carried out too: its key is that of the

@@ -21,10 +21,10 @@ public struct TopicListing: Equatable, Sendable {
     /// The request for the next page; nil for a name that is not addressable.
     ///
     /// - Parameter project: the project's id or number.
-    public func request(project: String, token: String) -> FCMRequest? {
+    public func request(project: String, token: String) -> WireRequest? {
         guard let path = TopicSubscription.path(project: project, token: token) else { return nil }
         let next = pageToken.isEmpty ? "" : "&pageToken=\(pageToken.percentEncoded)"
-        return FCMRequest(method: .get, path: "\(path)?pageSize=\(Self.pageSize)\(next)")
+        return WireRequest(method: .get, path: "\(path)?pageSize=\(Self.pageSize)\(next)", headers: .management)
     }
 
     /// The listing with the page of this answer, if another page follows; nil for every other outcome.

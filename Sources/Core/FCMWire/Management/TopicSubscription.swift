@@ -19,15 +19,19 @@ public enum TopicSubscription {
         project: String,
         token: String,
         topic: String
-    ) -> FCMRequest? {
+    ) -> WireRequest? {
         guard let path = path(project: project, token: token), isAddressable(op, token: token, topic: topic) else {
             return nil
         }
         if op == .subscribe {
             let query = "?topicName=\(topic.percentEncoded)"
-            return FCMRequest(method: .post, path: path + query, body: Array("{}".utf8))
+            return WireRequest(method: .post, path: path + query, headers: .management, body: Array("{}".utf8))
         }
-        return FCMRequest(method: .delete, path: "\(path)/\(topic.percentEncoded)?allowMissing=true")
+        return WireRequest(
+            method: .delete,
+            path: "\(path)/\(topic.percentEncoded)?allowMissing=true",
+            headers: .management
+        )
     }
 
     /// The path of a token's subscriptions; nil for a name that is not addressable.

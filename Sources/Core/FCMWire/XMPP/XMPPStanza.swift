@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 internal import FanfareXML
 
 /// Bytes of the stanzas that are written to FCM.

@@ -62,7 +62,7 @@ extension SendMachine {
             // The probe needs a permit.
             call.returned = permits.giveBack(keep: 1, now: now.monotonicNs)
             call.permitsSingle = 1
-            if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json { call.multicast = 0 }
+            if settings.protocols.traits.isMulticast { call.multicast = 0 }
         } else {
             askForPermits(&call, now)
         }
@@ -71,7 +71,7 @@ extension SendMachine {
 
     private mutating func askForPermits(_ call: inout ClaimCall, _ now: Instant) {
         var shared: SharedDemand?
-        if settings.protocols.transport == .legacy, settings.protocols.legacyBody == .json { shared = sharedDemand() }
+        if settings.protocols.traits.isMulticast { shared = sharedDemand() }
         let singles = queue.singles.unsent - (shared?.singles ?? 0)
         var available = permits.available(now: now.monotonicNs)
         var keep = queue.unsent

@@ -122,9 +122,4 @@ extension GroupProgress {
         }
         messageID = String(parts[3])
     }
-
-    /// The group's key in what is kept of it, whether it was sent to or not.
-    static func key(in text: String) -> String {
-        String(text.prefix { $0 != " " })
-    }
 }

@@ -1,3 +1,4 @@
+internal import FCMWire
 internal import FanfareModel
 internal import StreamWire
 
@@ -16,16 +17,16 @@ extension OutcomeRules {
         _ tokens: [String],
         _ messageID: String,
         refusal: Retry?,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ situation: Situation,
         random: Double
     ) -> Decision {
         let (job, now) = (situation.job, situation.now)
         var progress = GroupProgress(
-            key: job.name(of: recipient),
+            key: recipient.name.string,
             messageID: messageID,
             // A group has no members beyond FCM's limit.
-            pending: Array(tokens.prefix(ProtocolAdapter.mostGroupMembers)),
+            pending: Array(tokens.prefix(GroupOperation.maximumMembers)),
             isReached: refusal == nil
         )
         guard job.lifetimeMs(of: recipient, firstAttemptMs: now.wall(recipient.history.firstAttemptMs)) != 0 else {
@@ -33,19 +34,19 @@ extension OutcomeRules {
             return finished(progress, recipient, job, unreached: .failed)
         }
         var recipient = recipient
-        recipient.value = progress.text
+        recipient.text = .members(progress)
         return wait(refusal ?? Self.missed, recipient, situation, random: random)
     }
 
     /// The fate of a group after a round in which every member is answered.
     func settle(
         _ round: GroupRound,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ situation: Situation,
         random: Double
     ) -> Decision {
         var recipient = recipient
-        recipient.value = round.progress.text
+        recipient.text = .members(round.progress)
         if round.refusal != nil, let retry = round.retry, situation.job.isDoubtful(retry) {
             recipient.history.maybeDuplicate = true
         }
@@ -71,8 +72,8 @@ extension OutcomeRules {
     /// The result of a group whose trying ends before every member is reached; nil for any other recipient.
     ///
     /// - Parameter status: the result's if FCM reached no member.
-    func finishedRounds(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision? {
-        guard job.spec.kind == .group, var progress = GroupProgress(recipient.value) else { return nil }
+    func finishedRounds(_ status: ResultStatus, _ recipient: HeldRecipient, _ job: SendJob) -> Decision? {
+        guard case .members(var progress) = recipient.text else { return nil }
         progress.giveUp()
         return finished(progress, recipient, job, unreached: status)
     }
@@ -80,7 +81,7 @@ extension OutcomeRules {
     /// The group's result: `sent` if FCM reached at least one member.
     private func finished(
         _ progress: GroupProgress,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ job: SendJob,
         unreached: ResultStatus
     ) -> Decision {

@@ -1,3 +1,4 @@
+internal import FCMWire
 internal import FanfareModel
 public import StreamWire
 
@@ -23,7 +24,7 @@ public struct HeldBatch {
     /// The job's slot in the machine.
     let job: Int
     public internal(set) var state = BatchState.preparing(ending: nil)
-    public internal(set) var recipients: [ClaimedRecipient]
+    public internal(set) var recipients: [HeldRecipient]
     /// Sends below this position were allowed when the batch was claimed.
     let claimedWatermark: Int
     /// No send begins from then on, Unix milliseconds: the job's send window closes. Nil without a window.
@@ -32,7 +33,7 @@ public struct HeldBatch {
     var nextAskNs: UInt64 = 0
     var unsent: UnsentRecipients
     /// The answers so far about a position that needs several requests. Only in memory: another worker starts again.
-    var continuations: [Int: ProtocolAdapter.Continuation] = [:]
+    var continuations: [Int: TopicListing] = [:]
     var isQueued = false
     /// Recipients that the queue counts.
     var queuedCount = 0
@@ -67,7 +68,7 @@ public struct HeldBatch {
         isQuarantined = claim.isQuarantined
         isProbe = claim.isProbe
         self.job = job
-        recipients = claim.recipients
+        recipients = claim.recipients.map(HeldRecipient.init)
         hasRefused = claim.pass == .retry && claim.recipients.contains { $0.history.refusals > 0 }
         claimedWatermark = claim.watermark
         closesMs = claim.closesMs

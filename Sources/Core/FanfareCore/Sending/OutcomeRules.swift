@@ -1,3 +1,4 @@
+internal import FCMWire
 internal import FanfareModel
 internal import StreamWire
 
@@ -44,7 +45,7 @@ struct OutcomeRules: Sendable {
         }
 
         /// The recipient with its history, a group with its members' progress.
-        var recipient: ClaimedRecipient
+        var recipient: HeldRecipient
         var fate: Fate
         /// FCM refused the recipient's rate until this time, in the project's time; nil if it did not.
         var rateRefusedUntilMs: Int64?
@@ -61,7 +62,7 @@ struct OutcomeRules: Sendable {
     ///
     /// Inlined: nearly every recipient may be sent, and a nil is as large as a decision.
     @inline(__always)
-    func beforeSend(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision? {
+    func beforeSend(_ recipient: HeldRecipient, _ situation: Situation) -> Decision? {
         let (job, now) = (situation.job, situation.now)
         if situation.ending != nil { return end(recipient, situation) }
         guard let adapter = job.adapter else { return nil }
@@ -81,13 +82,13 @@ struct OutcomeRules: Sendable {
 
     /// The result of a recipient that no worker can have sent to; nil for any other.
     @inline(__always)
-    func refused(_ recipient: ClaimedRecipient, _ job: SendJob, _ adapter: ProtocolAdapter) -> Decision? {
-        adapter.refusal(of: recipient, kind: job.spec.kind).map { result(.failed, $0, recipient, job) }
+    func refused(_ recipient: HeldRecipient, _ job: SendJob, _ adapter: ProtocolAdapter) -> Decision? {
+        adapter.ask { $0.refusal(of: recipient, kind: job.spec.kind) }.map { result(.failed, $0, recipient, job) }
     }
 
     /// The fate of a recipient that an earlier worker may have sent to. It waits, so that an answer in flight can arrive
     /// first.
-    func doubtful(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
+    func doubtful(_ recipient: HeldRecipient, _ situation: Situation) -> Decision {
         let (job, now) = (situation.job, situation.now)
         var recipient = recipient
         recipient.history.attempts += 1
@@ -107,7 +108,7 @@ struct OutcomeRules: Sendable {
     }
 
     /// The fate of a recipient of a job that ends before its time.
-    func end(_ recipient: ClaimedRecipient, _ situation: Situation) -> Decision {
+    func end(_ recipient: HeldRecipient, _ situation: Situation) -> Decision {
         guard let status = situation.ending else { preconditionFailure("the job goes on") }
         if let members = finishedRounds(status, recipient, situation.job) { return members }
         // It is not known whether an unanswered attempt arrived.
@@ -115,12 +116,12 @@ struct OutcomeRules: Sendable {
     }
 
     /// The fate of a recipient that is not sent to from here and goes back: it is due before everything that waits.
-    func giveBack(_ recipient: ClaimedRecipient) -> Decision {
+    func giveBack(_ recipient: HeldRecipient) -> Decision {
         Decision(recipient: recipient, fate: .retry(dueMs: 1, cause: nil))
     }
 
     /// The fate of a recipient whose rate allows no send before this time, in the project's time.
-    func waitForRate(_ recipient: ClaimedRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
+    func waitForRate(_ recipient: HeldRecipient, untilMs: Int64, _ situation: Situation) -> Decision {
         if situation.ending != nil { return end(recipient, situation) }
         return Decision(recipient: recipient, fate: .retry(dueMs: untilMs, cause: nil))
     }
@@ -134,7 +135,7 @@ struct OutcomeRules: Sendable {
     ///   - random: from 0 up to, not including, 1.
     func settle(
         _ verdict: Verdict,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         startedMs: Int64,
         _ situation: Situation,
         random: Double
@@ -160,7 +161,7 @@ struct OutcomeRules: Sendable {
 
     /// A group that is not registered has no living member. After an attempt in doubt, a refusal of an operation on a
     /// group may be that attempt's success.
-    private func meaning(of verdict: Verdict, _ recipient: ClaimedRecipient, _ job: SendJob) -> Verdict {
+    private func meaning(of verdict: Verdict, _ recipient: HeldRecipient, _ job: SendJob) -> Verdict {
         if job.spec.kind == .group, case .failed(var failure) = verdict, failure.error == .unregistered {
             (failure.error, failure.action) = (.emptyGroup, .none)
             return .failed(failure)
@@ -183,7 +184,7 @@ struct OutcomeRules: Sendable {
     /// - Parameter attempts: by which the wait grows; nil for those of the recipient.
     func wait(
         _ retry: Retry,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ situation: Situation,
         attempts: Int? = nil,
         random: Double
@@ -216,7 +217,7 @@ struct OutcomeRules: Sendable {
     private func wait(
         _ untilMs: Int64,
         _ retry: Retry,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ situation: Situation
     ) -> Decision {
         var recipient = recipient
@@ -232,14 +233,14 @@ struct OutcomeRules: Sendable {
     // MARK: Results
 
     /// A result that ends the rounds of a group, too.
-    private func finalResult(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+    private func finalResult(_ status: ResultStatus, _ recipient: HeldRecipient, _ job: SendJob) -> Decision {
         finishedRounds(status, recipient, job) ?? result(status, nil, recipient, job)
     }
 
     func result(
         _ status: ResultStatus,
         _ failure: Failure?,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ job: SendJob
     ) -> Decision {
         var record = record(status, recipient, job)
@@ -248,10 +249,10 @@ struct OutcomeRules: Sendable {
     }
 
     @inline(__always)
-    func record(_ status: ResultStatus, _ recipient: ClaimedRecipient, _ job: SendJob) -> ResultRecord {
+    func record(_ status: ResultStatus, _ recipient: HeldRecipient, _ job: SendJob) -> ResultRecord {
         ResultRecord(
             index: Int64(recipient.index),
-            recipient: job.name(of: recipient),
+            recipient: recipient.name.string,
             attempts: recipient.history.attempts,
             kind: recipient.kind ?? job.spec.kind,
             status: status,
@@ -260,7 +261,7 @@ struct OutcomeRules: Sendable {
     }
 
     @inline(__always)
-    func decision(_ record: ResultRecord, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+    func decision(_ record: ResultRecord, _ recipient: HeldRecipient, _ job: SendJob) -> Decision {
         Decision(recipient: recipient, fate: .result(job.isManagement ? operationRecord(record, job) : record))
     }
 

@@ -26,7 +26,7 @@ enum RefusalRules {
 
 extension OutcomeRules {
     /// The fate of a recipient that FCM refused.
-    func refuse(_ failure: Failure, _ recipient: ClaimedRecipient, _ situation: Situation, random: Double) -> Decision {
+    func refuse(_ failure: Failure, _ recipient: HeldRecipient, _ situation: Situation, random: Double) -> Decision {
         var recipient = recipient
         let isOwn = recipient.history.refusals > 0 && situation.isProjectAccepted
         recipient.history.refusals = isOwn ? recipient.history.refusals + 1 : 1
@@ -38,7 +38,7 @@ extension OutcomeRules {
     }
 
     /// The result of a recipient that FCM refuses on its own account.
-    private func refused(_ failure: Failure, _ recipient: ClaimedRecipient, _ job: SendJob) -> Decision {
+    private func refused(_ failure: Failure, _ recipient: HeldRecipient, _ job: SendJob) -> Decision {
         guard var rounds = finishedRounds(.failed, recipient, job) else {
             return result(.failed, failure, recipient, job)
         }
@@ -52,7 +52,7 @@ extension OutcomeRules {
     /// The fate of a recipient that this worker holds while the project is blocked, when recipients with a refusal go back.
     ///
     /// - Parameter reason: of the block.
-    func whileBlocked(_ recipient: ClaimedRecipient, _ situation: Situation, reason: String) -> Decision {
+    func whileBlocked(_ recipient: HeldRecipient, _ situation: Situation, reason: String) -> Decision {
         guard recipient.history.refusals > 0, situation.ending == nil else { return giveBack(recipient) }
         if let decision = beforeSend(recipient, situation) { return decision }
         let failure = Failure(error: .unspecified, action: .fixCredentials, rawError: String(reason.prefix(200)))
@@ -65,7 +65,7 @@ extension OutcomeRules {
     /// within the wait waits until it does: `project resume` sends one that still lives.
     private func waitForProject(
         _ failure: Failure,
-        _ recipient: ClaimedRecipient,
+        _ recipient: HeldRecipient,
         _ situation: Situation,
         random: Double
     ) -> Decision {

@@ -4,7 +4,8 @@ public import StreamWire
 
 /// The actions that a driver performs for a ``SendMachine``.
 public enum SendAction {
-    case send(SendRequest)
+    /// Its answer is to be reported with the tag.
+    case send(tag: Int, WireRequest)
     /// `indirect` keeps the other actions small: there is one flush for hundreds of sends.
     indirect case flush(Flush)
     /// Gives a batch back. `watermark` is nil where it stays, 0 where nothing was sent.
@@ -39,18 +40,6 @@ public enum SendAction {
 
 /// How a worker let go of a batch.
 public enum BatchOutcome: String, CaseIterable, Sendable { case closed, returned, lost }
-
-/// A request as a driver hands it to a transport.
-public struct SendRequest {
-    public let tag: Int
-    public let route: ProtocolAdapter.Route
-    public let headers: ProtocolAdapter.Headers
-    /// The id that an ack over XMPP will name; empty on other routes.
-    public let messageID: String
-    /// The recipient as an ack over XMPP names it; empty on other routes, and for a condition.
-    public let recipient: String
-    public let request: FCMRequest
-}
 
 /// A count or a measurement.
 public enum SendMeter: Equatable, Sendable {

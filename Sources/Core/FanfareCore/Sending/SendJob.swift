@@ -68,7 +68,7 @@ public final class SendJob {
 
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.
-    func lifetimeMs(of recipient: ClaimedRecipient, firstAttemptMs: Int64) -> Int64? {
+    func lifetimeMs(of recipient: HeldRecipient, firstAttemptMs: Int64) -> Int64? {
         adapter?.lifetimeMs(firstAttemptMs: firstAttemptMs, element: recipient.element)
     }
 
@@ -90,10 +90,5 @@ public final class SendJob {
         let wasTurnedAway = status == 503 && retry.retryAfterMs != nil
         return retry.mayHaveArrived || retry.cause == .unanswered
             || ((500...599).contains(status) && !wasTurnedAway)
-    }
-
-    /// A recipient's name in its result. A group's value may hold the progress of its members.
-    func name(of recipient: ClaimedRecipient) -> String {
-        spec.kind == .group ? GroupProgress.key(in: recipient.value) : recipient.value
     }
 }

@@ -48,11 +48,14 @@ extension SendMachine {
         if batches[slot].deliveries > 1 {
             let batch = batches[slot]
             actions.append(.meter(.tookOver))
-            log(
-                .info,
-                "A batch was taken over.",
-                [("job", batch.source.job), ("batch", batch.source.batch), ("deliveries", "\(batch.deliveries)")]
-            )
+            // In a batch that a pause gave back nothing is in doubt: no worker died.
+            if !batch.maybeSent.isEmpty {
+                log(
+                    .info,
+                    "A batch was taken over.",
+                    [("job", batch.source.job), ("batch", batch.source.batch), ("deliveries", "\(batch.deliveries)")]
+                )
+            }
         }
         let situation = situation(slot)
         for position in batches[slot].maybeSent {
@@ -229,13 +232,13 @@ extension SendMachine {
 
     /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Those that wait for a
     /// guard do neither: another job may have to go on before.
-    func sendableCount(_ slot: Int) -> Int {
+    mutating func sendableCount(_ slot: Int) -> Int {
         guard !isGranted(slot) else { return batches[slot].unsent.leftBelowWatermark }
         return batches[slot].unsent.leftWithToken + roundCount(slot)
     }
 
     /// Whether a guard may allow a part of the batch, and the rest later.
-    func isGranted(_ slot: Int) -> Bool { batches[slot].pass == .first && sendJob(slot).isGrantedInParts }
+    mutating func isGranted(_ slot: Int) -> Bool { batches[slot].pass == .first && sendJob(slot).isGrantedInParts }
 
     /// Sends nothing more of a batch.
     mutating func dequeue(_ slot: Int) {
@@ -253,7 +256,7 @@ extension SendMachine {
     }
 
     @inline(__always)
-    func queueKind(_ slot: Int) -> SendQueue.Kind {
+    mutating func queueKind(_ slot: Int) -> SendQueue.Kind {
         let job = sendJob(slot)
         return job.isFanout ? .fanouts : job.isManagement ? .managed : .singles
     }
@@ -265,9 +268,9 @@ extension HeldBatch {
         source = BatchSource(job: source.job, batch: source.batch, epoch: source.epoch, isManagement: job.isManagement)
         // Operations are idempotent: no watermark has to say how far they have come.
         let confirmed = job.isManagement ? count : claimedWatermark
-        if job.spec.isPersonal {
+        if job.spec.isPersonal || job.spec.kind == .group {
             for position in recipients.indices where recipients[position].progress != .settled {
-                recipients[position].readName()
+                recipients[position].read(job)
             }
         }
         let boundary = pass == .first ? job.canary.map { $0 - (recipients.first?.index ?? 0) } : nil

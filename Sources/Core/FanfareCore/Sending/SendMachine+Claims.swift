@@ -12,6 +12,7 @@ extension SendMachine {
         gate.newsCame(askedNs: askedNs)
         permits.lent(reply.permits, at: askedNs)
         hold(milliseconds: reply.holdMs)
+        logHold()
         updateStops(reply)
         updateBlock(reply, askedNs: askedNs)
         for claim in reply.claims { claimed(claim) }
@@ -39,6 +40,27 @@ extension SendMachine {
         // Permits lent before are not valid after the hold.
         permits = LeasedPermits()
         gate.hold(milliseconds: milliseconds, now: now.monotonicNs)
+        logHold()
+    }
+
+    private mutating func logHold() {
+        switch holdNotice.observe(heldUntil: gate.heldUntil, now: now.monotonicNs) {
+        case .begin:
+            let heldMs = Int64((gate.heldUntil - now.monotonicNs) / 1_000_000)
+            let until = CalendarTime(unixMs: now.wallMs + heldMs).rfc3339
+            log(.info, "FCM asked to wait: the project's sends are held.", [("reason", holdReason), ("until", until)])
+        case .end(let heldMs, let endedNs):
+            let agoMs = Int64(now.monotonicNs.subtracting(endedNs) / 1_000_000)
+            let ended = CalendarTime(unixMs: now.wallMs - agoMs).rfc3339
+            log(.info, "FCM's hold of the project is over.", [("ended", ended), ("held_s", "\(heldMs / 1_000)")])
+        case nil: break
+        }
+    }
+
+    /// FCM's answer to this worker, if it came at most five seconds ago.
+    private var holdReason: String {
+        let isOwn = !askedToWait.reason.isEmpty && now.monotonicNs < askedToWait.atNs.adding(5_000_000_000)
+        return isOwn ? askedToWait.reason : "FCM's answers to other workers"
     }
 
     private mutating func updateStops(_ reply: ClaimReply) {
@@ -85,23 +107,29 @@ extension SendMachine {
     /// The demand of a project whose recipients share requests.
     ///
     /// Not of a blocked project, whose probe is one recipient.
-    func sharedDemand() -> SharedDemand {
-        func size(_ slot: Int) -> Int { requestSize(slot) }
+    mutating func sharedDemand() -> SharedDemand {
         var demand = SharedDemand()
         for slot in queue.singles.places.lazy.map(\.slot) {
-            let size = size(slot)
+            let size = requestSize(slot)
             guard size > 1 else { continue }
             if demand.next == 0 { demand.next = size }
             demand.singles += unsentCount(slot)
         }
-        if demand.next == 0 { demand.next = queue.fanouts.places.lazy.map({ size($0.slot) }).first { $0 > 1 } ?? 0 }
+        guard demand.next == 0 else { return demand }
+        for place in queue.fanouts.places {
+            let size = requestSize(place.slot)
+            guard size <= 1 else {
+                demand.next = size
+                break
+            }
+        }
         return demand
     }
 
     /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the minute's
     /// quota; of a job with a rate or a canary those that it allows now, possibly none. 1 for recipients that were refused.
     @inline(__always)
-    func requestSize(_ slot: Int) -> Int {
+    mutating func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest
         // The probe of a blocked project is one recipient. A refused request says nothing of each of its recipients: they
         // are sent one by one, so that no other is judged with the one that FCM refuses.

@@ -40,7 +40,7 @@ extension SendMachine {
     ) -> Bool {
         let (slot, position) = (request.slot, request.positions[0])
         let earlier = batches[slot].continuations[position]
-        guard let rest = job.adapter?.continuation(after: outcome, earlier) else { return false }
+        guard let rest = job.adapter?.ask({ $0.continuation(after: outcome, earlier) }) else { return false }
         if batches[slot].state == .sending {
             batches[slot].continuations[position] = rest
             batches[slot].unsent.repeatPassed(position)
@@ -59,17 +59,18 @@ extension SendMachine {
         adapter.judge(
             outcome,
             of: recipients(request.slot, request.positions, request.member, job),
-            kind: request.member == nil ? kind(of: request.positions[0], request.slot, job) : .token,
-            nowMs: now.wallMs,
-            atMostOnce: job.isAtMostOnce,
+            JudgementTerms(
+                kind: request.member == nil ? kind(of: request.positions[0], request.slot, job) : .token,
+                nowMs: now.wallMs,
+                atMostOnce: job.isAtMostOnce
+            ),
             into: &judged
         )
         swap(&judged, &verdicts)
     }
 
-    /// A call that is not inlined would copy the machine.
     @inline(__always)
-    private func kind(of position: Int, _ slot: Int, _ job: SendJob) -> RecipientKind {
+    private mutating func kind(of position: Int, _ slot: Int, _ job: SendJob) -> RecipientKind {
         job.spec.isPersonal ? batches[slot].recipients[position].kind ?? .token : job.spec.kind
     }
 
@@ -85,7 +86,7 @@ extension SendMachine {
             verdicts,
             isCut: outcome.isCut,
             startedNs: request.started.monotonicNs,
-            inFlight: inFlight + 1,
+            inFlight: requests.count + 1,
             now: now.monotonicNs
         )
         let isOverloaded = outcome.isCut || verdicts.contains(where: \.isOverload)
@@ -143,6 +144,7 @@ extension SendMachine {
 
     private mutating func apply(_ verdict: Verdict, _ request: InFlightRequest) {
         let slot = request.slot
+        if let failure = verdict.requestToWait { askedToWait = (failure.words, now.monotonicNs) }
         if let milliseconds = verdict.holdProjectMs {
             hold(milliseconds: milliseconds)
             writeHold(milliseconds, slot)
@@ -258,6 +260,13 @@ extension SendMachine {
     }
 }
 
+extension Failure {
+    /// Such as `HTTP 429 RATE_LIMIT_EXCEEDED`.
+    fileprivate var words: String {
+        (httpStatus > 0 ? "HTTP \(httpStatus) " : "") + (rawError.isEmpty ? error.rawValue : rawError)
+    }
+}
+
 extension Verdict {
     /// FCM took the message, or carried the operation out.
     fileprivate var isAccepted: Bool {
@@ -273,6 +282,15 @@ extension Verdict {
         case .sent, .sentPartly, .managed, .listed, .failed, .unknown: true
         case .retry(let retry): retry.countsAttempt
         case .refreshCredential, .blockProject: false
+        }
+    }
+
+    /// The answer, if it asks the project to wait, or counts towards a hold of it; nil for any other verdict.
+    fileprivate var requestToWait: Failure? {
+        switch self {
+        case .retry(let retry) where retry.scope == .project || refusedForMs != nil: retry.failure
+        case .unknown(let failure, _) where refusedForMs != nil: failure
+        case .retry, .unknown, .sent, .sentPartly, .managed, .listed, .failed, .refreshCredential, .blockProject: nil
         }
     }
 

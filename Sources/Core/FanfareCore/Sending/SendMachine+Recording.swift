@@ -43,9 +43,9 @@ extension SendMachine {
 
     /// The ``RecipientRateLimiter/name(_:kind:)`` of a position.
     @inline(__always)
-    func rateName(_ position: Int, _ slot: Int) -> String {
+    mutating func rateName(_ position: Int, _ slot: Int) -> String {
         let (job, recipient) = (sendJob(slot), batches[slot].recipients[position])
-        return RecipientRateLimiter.name(job.name(of: recipient), kind: recipient.kind ?? job.spec.kind)
+        return RecipientRateLimiter.name(recipient.name.string, kind: recipient.kind ?? job.spec.kind)
     }
 
     /// Gives a recipient back that was never sent, with those that are equal to it.
@@ -70,7 +70,7 @@ extension SendMachine {
         actions.append(.meter(.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)))
         touch(slot)
         if record.status == .sent, job.isSubscribing {
-            let token = batches[slot].recipients[position].text
+            let token = batches[slot].recipients[position].name
             batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
         }
         let likely = job.sharesRequests ? settings.flushCount : max(Self.leastLikely, batches[slot].lastFlushCount)
@@ -261,7 +261,10 @@ extension SendMachine {
             }
             lose(slot, .taken)
             return
-        case .gone: return lose(slot, .taken)
+        case .gone:
+            // The flush before it, which Redis took, ended the job, and its batches with it.
+            guard flush.call.onlyCloses else { return lose(slot, .taken) }
+            batches[slot].state = batches[slot].state.after(.close)
         }
         retire(slot)
     }
@@ -324,6 +327,9 @@ extension HeldBatch {
 }
 
 extension RecordCall {
+    /// Whether it says only that every recipient is accounted for.
+    fileprivate var onlyCloses: Bool { finish && results.isEmpty && retries.isEmpty }
+
     init(_ source: BatchSource) { self.init(job: source.job, batch: source.batch, epoch: source.epoch) }
 
     /// Appends a result and its feedback.

@@ -102,7 +102,7 @@ extension SendMachine {
     }
 
     /// Whether FCM has accepted a send with the request's credential.
-    private func isAccepted(_ request: InFlightRequest) -> Bool {
+    private mutating func isAccepted(_ request: InFlightRequest) -> Bool {
         request.fingerprint != 0 && request.fingerprint == acceptedCredential
     }
 
@@ -174,7 +174,8 @@ extension SendMachine {
     /// Recipients at hand of jobs that FCM has not refused since the project is blocked.
     var unsentOfOtherJobs: Int {
         (queue.singles.places + queue.fanouts.places).reduce(0) { count, place in
-            isRefused(place.slot) ? count : count + unsentCount(place.slot)
+            guard !isRefused(place.slot) else { return count }
+            return count + batches[place.slot].unsent.left + (rounds[place.slot]?.unsent.count ?? 0)
         }
     }
 
@@ -185,7 +186,7 @@ extension SendMachine {
 
     /// Whether a batch may be sent from while the project is blocked.
     @inline(__always)
-    func maySendWhileBlocked(_ slot: Int) -> Bool {
+    mutating func maySendWhileBlocked(_ slot: Int) -> Bool {
         // A block holds sends only: operations go to other APIs.
         gate.blockReason == nil || gate.mayProbe || (batches[slot].isProbe && !batches[slot].wasSent)
             || batches[slot].source.isManagement

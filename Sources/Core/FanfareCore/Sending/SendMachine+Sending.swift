@@ -83,15 +83,13 @@ extension SendMachine {
     }
 
     /// Whether the send window of the batch's job has closed, by the latest time that Redis may have now.
-    private func isClosed(_ slot: Int, _ now: Instant) -> Bool {
+    private mutating func isClosed(_ slot: Int, _ now: Instant) -> Bool {
         guard let closesMs = batches[slot].closesMs else { return false }
         return now.wallMs + now.projectClockErrorMs >= closesMs
     }
 
     /// Whether a request may still begin that was decided a moment ago. A process may be frozen between any two steps, so
     /// the driver asks right before it hands a request to a transport. A request that may not begin counts as unsent.
-    ///
-    /// It changes nothing. A call that may change the machine works in its place; any other copies the machine first.
     ///
     /// - Parameter now: read for this call.
     public mutating func mayBegin(_ tag: Int, now: Instant) -> Bool {
@@ -167,7 +165,7 @@ extension SendMachine {
     /// Recipients that the next request may carry; nil when none can begin now.
     private mutating func recipients(_ slot: Int, _ adapter: ProtocolAdapter, _ most: Int, _ room: Room) -> Int? {
         let atOnce = adapter.isManagement ? settings.maxInFlight : min(limit.limit, settings.maxInFlight)
-        guard inFlight < atOnce, room[adapter.route] > 0 else { return nil }
+        guard requests.count < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
             let count = min(most, unsentCount(slot))
             switch management.spend(count, ahead: queue.managed.unsent, now: now.monotonicNs) {
@@ -230,11 +228,7 @@ extension SendMachine {
     /// How often this worker was about to send to the recipient in the last minute; 0 for jobs too small to tell.
     private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob) -> Int {
         guard job.countsRepeats else { return 0 }
-        // A group counts by its key, however far its members have been sent to.
-        let hash =
-            job.spec.kind == .group
-            ? ByteHash.of(job.name(of: batches[slot].recipients[position]))
-            : ByteHash.of(batches[slot].recipients[position].text)
+        let hash = ByteHash.of(batches[slot].recipients[position].name)
         return jobs[batches[slot].job]?.repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
     }
 
@@ -261,22 +255,23 @@ extension SendMachine {
         _ adapter: ProtocolAdapter,
         _ room: inout Room
     ) {
-        if member == nil, job.spec.kind == .group, !adapter.isManagement,
-            let progress = GroupProgress(batches[slot].recipients[positions[0]].value)
-        {
+        if member == nil, case .members(let progress) = batches[slot].recipients[positions[0]].text {
             // Its members go out one by one, as permits come.
             rounds[slot] = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
             return settleRound(slot)
         }
         let history = batches[slot].recipients[positions[0]].history
-        let messageID = adapter.route == .xmpp ? nextMessageID(batches[slot].recipients[positions[0]], job) : ""
-        let recipients = recipients(slot, positions, member, job)
-        let request = adapter.request(
-            recipients,
+        messageNonce &+= 1
+        let attempt = Attempt(
+            job: job.id,
+            index: batches[slot].recipients[positions[0]].index,
+            number: history.attempts,
+            nonce: messageNonce,
             credentialProject: credentialProject,
-            messageID: messageID,
             nowMs: now.wallMs
         )
+        let recipients = recipients(slot, positions, member, job)
+        let request = adapter.ask { $0.request(recipients, attempt) }
         if !adapter.isManagement {
             // Asked for before, so it cannot fail; the recipients of a multicast count one by one.
             _ = permits.spend(positions.count, now: now.monotonicNs)
@@ -288,7 +283,7 @@ extension SendMachine {
         }
         batches[slot].wasSent = true
         batches[slot].inFlight += 1
-        room[adapter.route] -= 1
+        room[request.route] -= 1
         let tag = requests.insert(
             InFlightRequest(
                 slot: slot,
@@ -300,39 +295,24 @@ extension SendMachine {
                 started: now
             )
         )
-        let route = adapter.route
-        let send = SendRequest(
-            tag: tag,
-            route: route,
-            headers: adapter.headers,
-            messageID: messageID,
-            recipient: route == .xmpp ? recipients.nameInAnswer : "",
-            request: request
-        )
-        actions.append(.send(send))
-    }
-
-    private mutating func nextMessageID(_ recipient: ClaimedRecipient, _ job: SendJob) -> String {
-        messageNonce &+= 1
-        let attempt = recipient.history.attempts
-        return XMPPMessageID(job: job.id, index: recipient.index, attempt: attempt, nonce: messageNonce).description
+        actions.append(.send(tag: tag, request))
     }
 
     /// The recipients that a request names.
     @inline(__always)
-    func recipients(_ slot: Int, _ positions: Positions, _ member: String?, _ job: SendJob)
-        -> ProtocolAdapter.Recipients
+    mutating func recipients(_ slot: Int, _ positions: Positions, _ member: String?, _ job: SendJob)
+        -> RequestRecipients
     {
-        if let member { return ProtocolAdapter.Recipients(kind: .token, name: member) }
-        let name = job.name(of: batches[slot].recipients[positions[0]])
-        var recipients = ProtocolAdapter.Recipients(kind: job.spec.kind, name: name)
-        if job.spec.isPersonal {
-            let recipient = batches[slot].recipients[positions[0]]
-            recipients.element = recipient.element
-            recipients.kind = recipient.kind ?? .token
+        if let member { return RequestRecipients(kind: .token, name: member) }
+        var recipients = RequestRecipients(
+            kind: job.spec.kind,
+            name: batches[slot].recipients[positions[0]].name.string
+        )
+        if case .element(let element) = batches[slot].recipients[positions[0]].text {
+            (recipients.element, recipients.kind) = (element, element.kind)
         }
         if job.isManagement { recipients.continuation = batches[slot].continuations[positions[0]] }
-        if positions.count > 1 { recipients.texts = positions.map { batches[slot].recipients[$0].text } }
+        if positions.count > 1 { recipients.texts = positions.map { batches[slot].recipients[$0].name } }
         return recipients
     }
 

@@ -1,4 +1,5 @@
-internal import FanfareModel
+internal import FCMWire
+public import FanfareModel
 public import StreamWire
 
 /// The decisions between a claim and a result, for one project of one worker.
@@ -32,32 +33,14 @@ public struct SendMachine {
     }
 
     /// Requests that each route takes now.
-    public struct Room: Equatable, Sendable {
-        public var fcm: Int
-        public var instanceID: Int
-        public var xmpp: Int
+    public struct Room: Equatable, Sendable, ExpressibleByDictionaryLiteral {
+        private var free = SIMD8<Int32>()
 
-        public init(fcm: Int = 0, instanceID: Int = 0, xmpp: Int = 0) {
-            self.fcm = fcm
-            self.instanceID = instanceID
-            self.xmpp = xmpp
-        }
+        public init(dictionaryLiteral counts: (Route, Int)...) { for (route, count) in counts { self[route] = count } }
 
-        subscript(route: ProtocolAdapter.Route) -> Int {
-            get {
-                switch route {
-                case .fcm: fcm
-                case .instanceID: instanceID
-                case .xmpp: xmpp
-                }
-            }
-            set {
-                switch route {
-                case .fcm: fcm = newValue
-                case .instanceID: instanceID = newValue
-                case .xmpp: xmpp = newValue
-                }
-            }
+        public subscript(route: Route) -> Int {
+            get { Int(free[route.number]) }
+            set { free[route.number] = Int32(clamping: newValue) }
         }
     }
 
@@ -126,6 +109,9 @@ public struct SendMachine {
     var blockLogs = LogThrottle(seconds: 60)
     /// Whether the log's last word on the project is that it is blocked.
     var isBlockLogged = false
+    var holdNotice = HoldNotice()
+    /// What the last answer of FCM that asked this worker to wait said, and when it came; nanoseconds.
+    var askedToWait = (reason: "", atNs: UInt64(0))
     var tokenLogs = LogThrottle(seconds: 60)
     var credentialAlerts = LogThrottle(seconds: 60)
     /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
@@ -234,17 +220,17 @@ public struct SendMachine {
 
     // MARK: The slab
 
-    // Functions that every send calls are inlined: a call would copy the machine.
+    // Functions that every send calls are `mutating`, although they change nothing: any other call copies the machine.
 
     /// A batch's sends that have not begun: of recipients, and of members in a round.
     @inline(__always)
-    func unsentCount(_ slot: Int) -> Int {
+    mutating func unsentCount(_ slot: Int) -> Int {
         batches[slot].unsent.left + roundCount(slot)
     }
 
     /// Members of the batch's group that are still to be sent to.
     @inline(__always)
-    func roundCount(_ slot: Int) -> Int { rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0 }
+    mutating func roundCount(_ slot: Int) -> Int { rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0 }
 
     /// The slots in use that match.
     func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
@@ -295,14 +281,14 @@ public struct SendMachine {
 
     /// The job of a batch that is prepared.
     @inline(__always)
-    func sendJob(_ slot: Int) -> SendJob {
+    mutating func sendJob(_ slot: Int) -> SendJob {
         guard let job = jobs[batches[slot].job]?.job else { preconditionFailure("a prepared batch has its job") }
         return job
     }
 
     /// The outcome rules' input besides a recipient of the batch.
     @inline(__always)
-    func situation(_ slot: Int) -> OutcomeRules.Situation {
+    mutating func situation(_ slot: Int) -> OutcomeRules.Situation {
         OutcomeRules.Situation(
             job: sendJob(slot),
             ending: jobs[batches[slot].job]?.ending,

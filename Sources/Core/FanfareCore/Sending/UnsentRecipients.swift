@@ -43,7 +43,7 @@ struct UnsentRecipients: Sendable {
     ///   - isGranted: whether the job has a rate or a canary.
     ///   - joinsEqual: whether equal recipients share a send; of no use where nothing is sent.
     init(
-        _ recipients: [ClaimedRecipient],
+        _ recipients: [HeldRecipient],
         confirmed: Int,
         boundary: Int? = nil,
         isGranted: Bool = false,

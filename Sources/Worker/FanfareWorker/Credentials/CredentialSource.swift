@@ -47,7 +47,7 @@ struct RequestHeaders {
             json + (isOAuth ? ["access_token_auth: true"] : []) + (senderID.isEmpty ? [] : ["project_id: \(senderID)"])
     }
 
-    func lines(_ headers: ProtocolAdapter.Headers) -> [String] {
+    func lines(_ headers: HeaderSet) -> [String] {
         switch headers {
         case .json: json
         case .form: form

@@ -4,8 +4,16 @@ internal import FCMWire
 internal import FanfareModel
 internal import HTTPLanes
 
+/// Sends the requests of a token exchange, one at a time.
+protocol TokenRequests: AnyObject {
+    /// Receives the outcome of each request.
+    var onCompletion: (RequestOutcome) -> Void { get set }
+    func send(_ call: TokenCall, timeoutMs: Int64)
+    func close()
+}
+
 /// Connections to the endpoints of one credential: a pool for each origin, at most three. Loop-confined.
-final class TokenEndpoints {
+final class TokenEndpoints: TokenRequests {
     private let loop: EventLoop
     private let origin: OriginConfiguration
     private let group: PoolGroup
@@ -13,7 +21,6 @@ final class TokenEndpoints {
     private var nextTag: UInt64 = 0
     private var isClosed = false
 
-    /// Receives the outcome of each request.
     var onCompletion: (RequestOutcome) -> Void = { _ in }
 
     init(loop: EventLoop, origin: OriginConfiguration, pools group: PoolGroup) {

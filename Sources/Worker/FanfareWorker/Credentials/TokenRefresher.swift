@@ -14,7 +14,9 @@ final class TokenRefresher: CredentialSource {
     private let credential: Credential
     /// nil for a credential that signs nothing.
     private let signer: RS256Signer?
-    private let endpoints: TokenEndpoints
+    private let endpoints: any TokenRequests
+    /// Milliseconds on a clock that is never set.
+    private let nowMs: () -> Int64
     private let reader: SubjectTokenReader
     private var machine = CredentialMachine()
     private var exchange: TokenExchange
@@ -29,14 +31,26 @@ final class TokenRefresher: CredentialSource {
     var onChange: () -> Void = {}
 
     /// - Throws: why the credential's key cannot be used.
-    init(project: ProjectContext, credential: Credential, origin: OriginConfiguration) throws {
+    convenience init(project: ProjectContext, credential: Credential, origin: OriginConfiguration) throws {
+        let endpoints = TokenEndpoints(loop: project.loop, origin: origin, pools: project.pools)
+        try self.init(project: project, credential: credential, endpoints: endpoints) { SystemClock.bootMs }
+    }
+
+    /// - Throws: why the credential's key cannot be used.
+    init(
+        project: ProjectContext,
+        credential: Credential,
+        endpoints: any TokenRequests,
+        nowMs: @escaping () -> Int64
+    ) throws {
         self.project = project
+        self.endpoints = endpoints
+        self.nowMs = nowMs
         self.credential = credential
         fingerprint = CredentialFingerprint.of(credential)
         signer = try credential.privateKey.map { try RS256Signer(pem: $0) }
         exchange = TokenExchange(credential, nowSeconds: 0)
         headers = RequestHeaders(authorization: "", isOAuth: true, senderID: "")
-        endpoints = TokenEndpoints(loop: project.loop, origin: origin, pools: project.pools)
         reader = SubjectTokenReader(loop: project.loop)
         endpoints.onCompletion = { [weak self] outcome in self?.completed(outcome) }
     }
@@ -54,7 +68,7 @@ final class TokenRefresher: CredentialSource {
 
     func readiness() -> SendGate.Credential {
         poll()
-        switch machine.readiness(nowMs: SystemClock.bootMs) {
+        switch machine.readiness(nowMs: nowMs()) {
         case .ready: return .ready
         case .wait: return .pending
         case .failed(let reason):
@@ -64,16 +78,16 @@ final class TokenRefresher: CredentialSource {
         }
     }
 
-    var isFresh: Bool { machine.isFresh(nowMs: SystemClock.bootMs) }
-    var isStuck: Bool { machine.isStuck(nowMs: SystemClock.bootMs) }
+    var isFresh: Bool { machine.isFresh(nowMs: nowMs()) }
+    var isStuck: Bool { machine.isStuck(nowMs: nowMs()) }
 
     func refused(_ generation: Int) { machine.refused(generation) }
     func renew(_ generation: Int) { machine.renew(generation) }
     func retryFailed() { machine.forceRetry() }
 
     private func poll() {
-        guard machine.beginFetchIfDue(nowMs: SystemClock.bootMs) else { return }
-        let unixMs = clock.sign(nowMs: SystemClock.bootMs, machineUnixMs: SystemClock.nowMs)
+        guard machine.beginFetchIfDue(nowMs: nowMs()) else { return }
+        let unixMs = clock.sign(nowMs: nowMs(), machineUnixMs: SystemClock.nowMs)
         exchange = TokenExchange(credential, nowSeconds: unixMs / 1_000)
         perform(exchange.start(), after: nil)
     }
@@ -119,7 +133,7 @@ final class TokenRefresher: CredentialSource {
     private func completed(_ outcome: RequestOutcome) {
         guard case .answered(let answer) = outcome else {
             project.observe(outcome, of: .tokenEndpoint)
-            machine.fetchDelayed(nowMs: SystemClock.bootMs, jitter: .random(in: 0...1))
+            machine.fetchDelayed(nowMs: nowMs(), jitter: .random(in: 0...1))
             return onChange()
         }
         // An answer of an earlier step does not end the outage of a later one.
@@ -128,7 +142,7 @@ final class TokenRefresher: CredentialSource {
     }
 
     private func granted(_ token: AccessToken) {
-        let nowMs = SystemClock.bootMs
+        let nowMs = nowMs()
         clock.accepted()
         warn(of: token)
         machine.fetched(lifetimeMs: token.lifetimeMs, nowMs: nowMs)
@@ -144,7 +158,7 @@ final class TokenRefresher: CredentialSource {
 
     /// - Parameter answer: the answer that holds the error; nil if none does.
     private func failed(_ error: TokenError, _ answer: HTTPAnswer?) {
-        let nowMs = SystemClock.bootMs
+        let nowMs = nowMs()
         let jitter = Double.random(in: 0...1)
         if error.endpoint == .assertion, error.code == "invalid_grant", let answer, correctClock(by: answer, nowMs) {
             machine.fetchAgain()

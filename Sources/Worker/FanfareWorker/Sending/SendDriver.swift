@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
 internal import Logging
@@ -67,11 +68,11 @@ final class SendDriver {
 
     private func perform(_ action: SendAction) {
         switch action {
-        case .send(let request):
-            guard project.machine.mayBegin(request.tag, now: project.presentInstant) else {
-                return handle(.completed(tag: request.tag, .unsent(reason: "this worker was not running")))
+        case .send(let tag, let request):
+            guard project.machine.mayBegin(tag, now: project.presentInstant) else {
+                return handle(.completed(tag: tag, .unsent(reason: "this worker was not running")))
             }
-            router.send(request, headers: credentials.headers.lines(request.headers))
+            router.send(tag: tag, request)
         case .flush(let flush): writer.write(flush)
         case .release(let batch, let epoch, let watermark):
             project.redis.send(

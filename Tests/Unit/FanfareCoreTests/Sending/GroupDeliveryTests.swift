@@ -15,7 +15,7 @@ import Testing
     )
     private static let retry = Verdict.retry(Retry(failure: Rules.unavailable))
 
-    private static let group = ClaimedRecipient(index: 3, value: "key")
+    private static let group = HeldRecipient(index: 3, value: "key")
 
     private func settle(_ verdict: Verdict, _ spec: JobSpec = .group(), ending: ResultStatus? = nil)
         -> OutcomeRules.Decision
@@ -246,7 +246,7 @@ import Testing
     // MARK: The end of trying
 
     @Test func theRestIsGivenUpAtTheEndOfTrying() {
-        func end(isReached: Bool, _ recipient: (String) -> ClaimedRecipient) -> OutcomeRules.Decision {
+        func end(isReached: Bool, _ recipient: (String) -> HeldRecipient) -> OutcomeRules.Decision {
             let text = GroupProgress(key: "key", messageID: "m", pending: ["a"], isReached: isReached).text
             return Rules.rules.settle(
                 Self.retry,

@@ -152,3 +152,13 @@ extension RecordCall {
         return fates
     }
 }
+
+extension HeldRecipient {
+    /// A recipient as its text in Redis says; four words are the progress of a group.
+    init(index: Int, value: String, history: RecipientHistory = .init()) {
+        self.init(ClaimedRecipient(index: index, value: value, history: history))
+        if let progress = GroupProgress(value) { text = .members(progress) }
+    }
+
+    var value: String { stored.string }
+}

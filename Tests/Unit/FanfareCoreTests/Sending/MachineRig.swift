@@ -1,3 +1,4 @@
+import FCMWire
 import FanfareModel
 import Testing
 
@@ -15,10 +16,10 @@ struct MachineRig {
 
     var machine: SendMachine
     var now = Instant(monotonicNs: 1_000_000_000_000, projectMs: 1_700_000_000_000)
-    var room = SendMachine.Room(fcm: 10_000, instanceID: 10_000, xmpp: 10_000)
+    var room: SendMachine.Room = [.fcm: 10_000, .instanceID: 10_000, .xmpp: 10_000]
 
     /// Actions that are not answered yet, in their order.
-    private(set) var requests: [SendRequest] = []
+    private(set) var requests: [(tag: Int, request: WireRequest)] = []
     private(set) var flushes: [Flush] = []
     private(set) var checks: [RateCheck] = []
     /// What came since the beginning.
@@ -26,6 +27,7 @@ struct MachineRig {
     private(set) var outcomes: [BatchOutcome] = []
     private(set) var meters: [SendMeter] = []
     private(set) var logs: [String] = []
+    private(set) var lastLog: SendLog?
     /// The other actions, by their names.
     private(set) var named: [String] = []
     private(set) var flushAt: UInt64?
@@ -56,9 +58,9 @@ struct MachineRig {
         var probes = 0
         machine.send(within: room, now: now, into: &actions)
         for action in actions {
-            if case .send(let request) = action {
+            if case .send(let tag, _) = action {
                 #expect(reason == nil, "nothing begins while the gate is closed")
-                if checkSend(request, wasBlocked: wasBlocked) { probes += 1 }
+                if checkSend(tag, wasBlocked: wasBlocked) { probes += 1 }
             }
             perform(action)
         }
@@ -128,14 +130,16 @@ struct MachineRig {
 
     private mutating func perform(_ action: SendAction) {
         switch action {
-        case .send(let request): requests.append(request)
+        case .send(let tag, let request): requests.append((tag, request))
         case .flush(let flush): flushes.append(flush)
         case .checkRate(let check): checks.append(check)
         case .release(let batch, let epoch, let watermark):
             releases.append(Release(batch: batch, epoch: epoch, watermark: watermark))
         case .batchEnded(_, let outcome): outcomes.append(outcome)
         case .meter(let meter): meters.append(meter)
-        case .log(let log): logs.append("\(log.message)")
+        case .log(let log):
+            logs.append("\(log.message)")
+            lastLog = log
         case .arm(.flush, let time):
             #expect(flushAt == nil, "a timer is armed once")
             flushAt = time
@@ -170,8 +174,8 @@ struct MachineRig {
     // MARK: What must hold
 
     /// - Returns: whether it is a probe from among the recipients at hand.
-    private func checkSend(_ request: SendRequest, wasBlocked: Bool) -> Bool {
-        guard let flight = machine.request(request.tag), let batch = machine.batch(flight.slot) else {
+    private func checkSend(_ tag: Int, wasBlocked: Bool) -> Bool {
+        guard let flight = machine.request(tag), let batch = machine.batch(flight.slot) else {
             Issue.record("a request that is handed on is in flight, and of a batch")
             return false
         }
@@ -221,7 +225,7 @@ extension MachineRig {
         guard let flight = machine.request(tag), let adapter = machine.job(of: flight.slot)?.adapter else {
             return .sent()
         }
-        switch adapter {
+        switch adapter.choice {
         case .v1, .personal: return .sent()
         case .multicast where flight.positions.count == 1 && machine.job(of: flight.slot)?.spec.kind != .token:
             return .status(200, #"{"message_id":1,"success":1,"failure":0}"#)
@@ -231,7 +235,7 @@ extension MachineRig {
         case .topicBatch:
             let results = flight.positions.map { _ in "{}" }.joined(separator: ",")
             return .status(200, #"{"results":[\#(results)]}"#)
-        case .plainText, .topicSubscription, .topicList: return .status(200)
+        case .plainText, .topicSubscription, .topicList, .other: return .status(200)
         case .group: return .status(200, #"{"notification_key":"key"}"#)
         case .xmpp: return .stanza(Array(#"{"from":"t0","message_id":"m","message_type":"ack"}"#.utf8))
         }

@@ -24,13 +24,13 @@ import Testing
         agoMs: Int64 = 1_000,
         maybeDuplicate: Bool = false,
         value: String = "t0"
-    ) -> ClaimedRecipient {
+    ) -> HeldRecipient {
         let first = attempts == 0 && agoMs == 0 ? 0 : nowMs - agoMs
         let history = RecipientHistory(attempts: attempts, firstAttemptMs: first, maybeDuplicate: maybeDuplicate)
-        return ClaimedRecipient(index: 3, value: value, history: history)
+        return HeldRecipient(index: 3, value: value, history: history)
     }
 
-    static let fresh = ClaimedRecipient(index: 3, value: "t0")
+    static let fresh = HeldRecipient(index: 3, value: "t0")
 
     /// A decision in short: the status with its error, `retry` with its wait, or `park`; `?` where it may be a duplicate.
     static func short(_ decision: OutcomeRules.Decision?) -> String {
@@ -64,7 +64,7 @@ import Testing
     private static func before(
         _ name: String,
         _ expected: String,
-        _ recipient: ClaimedRecipient = fresh,
+        _ recipient: HeldRecipient = fresh,
         _ spec: JobSpec = .message(),
         ending: ResultStatus? = nil
     ) -> Row {
@@ -76,8 +76,8 @@ import Testing
         before("a retry", "send", tried(2)),
         before("of a job that ended", "cancelled 0", ending: .cancelled),
         before("of a job that ended, in doubt", "unknown? 1", tried(1, maybeDuplicate: true), ending: .cancelled),
-        before("no token", "failed INVALID_ARGUMENT 0", ClaimedRecipient(index: 0, value: "not a token")),
-        before("empty", "failed INVALID_ARGUMENT 0", ClaimedRecipient(index: 0, value: "")),
+        before("no token", "failed INVALID_ARGUMENT 0", HeldRecipient(index: 0, value: "not a token")),
+        before("empty", "failed INVALID_ARGUMENT 0", HeldRecipient(index: 0, value: "")),
         before(
             "a condition may hold anything",
             "send",
@@ -114,7 +114,7 @@ import Testing
     private static func doubtful(
         _ name: String,
         _ expected: String,
-        _ recipient: ClaimedRecipient = fresh,
+        _ recipient: HeldRecipient = fresh,
         _ spec: JobSpec = .message(),
         ending: ResultStatus? = nil
     ) -> Row {
@@ -178,7 +178,7 @@ import Testing
         _ name: String,
         _ verdict: Verdict,
         _ expected: String,
-        _ recipient: ClaimedRecipient = fresh,
+        _ recipient: HeldRecipient = fresh,
         _ spec: JobSpec = .message(),
         ending: ResultStatus? = nil,
         legacy: Bool = false
@@ -266,12 +266,12 @@ import Testing
 
     /// Only a count of attempts starts the lifetime; trying itself is counted from the first try of any kind.
     @Test func theFirstTryIsRemembered() {
-        func first(_ verdict: Verdict, _ recipient: ClaimedRecipient) -> Int64 {
+        func first(_ verdict: Verdict, _ recipient: HeldRecipient) -> Int64 {
             let situation = Self.situation(.message())
             let decision = Self.rules.settle(verdict, recipient, startedMs: 55, situation, random: 0)
             return decision.recipient.history.firstAttemptMs
         }
-        let earlier = ClaimedRecipient(index: 0, value: "t0", history: RecipientHistory(firstAttemptMs: 44))
+        let earlier = HeldRecipient(index: 0, value: "t0", history: RecipientHistory(firstAttemptMs: 44))
         #expect(first(Self.unsent, Self.fresh) == 55 && first(Self.unsent, earlier) == 44)
         #expect(first(Self.sent, Self.fresh) == 55 && first(Self.sent, earlier) == 55, "the first that counts")
         #expect(first(Self.blocked, Self.fresh) == 55, "FCM looked at it")

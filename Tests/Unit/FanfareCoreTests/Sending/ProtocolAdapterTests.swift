@@ -25,40 +25,48 @@ import Testing
         spec.subscription = "news"
     }
 
-    private func request(_ adapter: ProtocolAdapter, _ texts: [String]) -> FCMRequest {
-        var recipients = ProtocolAdapter.Recipients(kind: .token, name: texts[0])
+    private func request(_ adapter: ProtocolAdapter, _ texts: [String]) -> WireRequest {
+        var recipients = RequestRecipients(kind: .token, name: texts[0])
         if texts.count > 1 { recipients.texts = texts.map { SharedText($0) } }
-        return adapter.request(recipients, credentialProject: "p", messageID: "m1", nowMs: 0)
+        let attempt = Attempt(job: "j", index: 0, number: 0, nonce: 1, credentialProject: "p", nowMs: 0)
+        return adapter.ask { $0.request(recipients, attempt) }
+    }
+
+    private func refusal(_ adapter: ProtocolAdapter, _ value: String, _ kind: RecipientKind) -> Failure? {
+        adapter.ask { $0.refusal(of: HeldRecipient(index: 0, value: value), kind: kind) }
     }
 
     private func verdicts(_ adapter: ProtocolAdapter, _ texts: [String], _ outcome: RequestOutcome) -> [Verdict] {
         var verdicts: [Verdict] = [.sent(messageID: "old", canonical: nil)]
-        var recipients = ProtocolAdapter.Recipients(kind: .token, name: texts[0])
+        var recipients = RequestRecipients(kind: .token, name: texts[0])
         if texts.count > 1 { recipients.texts = texts.map { SharedText($0) } }
-        adapter.judge(outcome, of: recipients, kind: .token, nowMs: 0, atMostOnce: false, into: &verdicts)
+        let terms = JudgementTerms(kind: .token, nowMs: 0, atMostOnce: false)
+        adapter.judge(outcome, of: recipients, terms, into: &verdicts)
         return verdicts
     }
 
     @Test func eachTransportHasItsRouteHeadersAndSize() throws {
         let v1 = try adapter(ProtocolSettings())
-        #expect(v1.route == .fcm && v1.headers == .json && v1.most(.token) == 1 && !v1.isManagement)
+        #expect(v1.route == .fcm && request(v1, ["a"]).headers == .json && v1.most(.token) == 1 && !v1.isManagement)
         let multicast = try adapter(ProtocolSettings(transport: .legacy))
         #expect(multicast.route == .fcm && multicast.most(.token) == 1_000 && multicast.most(.topic) == 1)
         let text = try adapter(ProtocolSettings(transport: .legacy, legacyBody: .text), message: Self.dataMessage)
-        #expect(text.headers == .form && text.most(.token) == 1)
+        #expect(request(text, ["a"]).headers == .form && text.most(.token) == 1)
         let xmpp = try adapter(ProtocolSettings(transport: .xmpp))
         #expect(xmpp.route == .xmpp && xmpp.most(.token) == 1)
+        #expect(request(xmpp, ["a"]).messageID == "j/0/0/1" && request(xmpp, ["a"]).recipient == "a")
         let batch = try adapter(ProtocolSettings(), topic)
-        #expect(batch.route == .instanceID && batch.headers == .management && batch.most(.token) == 1_000)
+        #expect(batch.route == .instanceID && batch.most(.token) == 1_000)
+        #expect(request(batch, ["a"]).headers == .management)
         let single = try adapter(ProtocolSettings(topicAPI: .v1), topic)
         #expect(single.route == .fcm && single.most(.token) == 1 && single.isManagement)
     }
 
     @Test func topicsAreListedThroughV1Only() throws {
         let listing = try adapter(ProtocolSettings(topicAPI: .v1)) { $0.operation = .topicList }
-        #expect(listing.route == .fcm && listing.headers == .management && listing.most(.token) == 1)
+        #expect(listing.route == .fcm && request(listing, ["a"]).headers == .management && listing.most(.token) == 1)
         #expect(listing.isManagement && request(listing, ["a"]).method == .get)
-        #expect(listing.refusal(of: ClaimedRecipient(index: 0, value: ".."), kind: .token) != nil)
+        #expect(refusal(listing, "..", .token) != nil)
         let reason = "op: topic.list needs topic_api: v1; set it in the project's configuration, this project's is iid"
         #expect(throws: TranslationError(reason: reason)) {
             try adapter(ProtocolSettings()) { $0.operation = .topicList }
@@ -102,15 +110,15 @@ import Testing
 
     @Test func recipientsThatAreNoTokensAreRefused() throws {
         let v1 = try adapter(ProtocolSettings())
-        #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: "a b"), kind: .token)?.action == .remove)
-        #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: ""), kind: .topic) != nil)
-        #expect(v1.refusal(of: ClaimedRecipient(index: 0, value: "abc"), kind: .token) == nil)
+        #expect(refusal(v1, "a b", .token)?.action == .remove)
+        #expect(refusal(v1, "", .topic) != nil)
+        #expect(refusal(v1, "abc", .token) == nil)
     }
 
     @Test(arguments: [
         (RecipientKind.token, "x"), (.fid, "x"), (.group, "x"), (.topic, "/topics/x"), (.condition, ""),
     ])
     func answerOverXMPPNamesTheRecipient(kind: RecipientKind, name: String) {
-        #expect(ProtocolAdapter.Recipients(kind: kind, name: "x").nameInAnswer == name)
+        #expect(XMPPProtocol.nameInAnswer(RequestRecipients(kind: kind, name: "x")) == name)
     }
 }

@@ -1,3 +1,4 @@
+import FCMWire
 import FanfareModel
 import Testing
 
@@ -124,10 +125,10 @@ import Testing
         case .sending, .stopping, .ending, .lost: break
         }
         rig.handle(.specLoaded(job: "j", .message()))
-        rig.room.fcm = 1
+        rig.room[.fcm] = 1
         rig.send()
         #expect(rig.positions == [[0]] && rig.state(0) == .sending)
-        rig.room.fcm = 100
+        rig.room[.fcm] = 100
         switch start {
         case .stopping: rig = rig.hearing(.stop(job: "j", epoch: 1))
         case .ending: rig = rig.hearing(.end(job: "j", status: "cancelled"))

@@ -1,3 +1,4 @@
+import FCMWire
 import FanfareModel
 import Testing
 
@@ -94,14 +95,14 @@ import Testing
         var rig = MachineRig()
         let closes = rig.now.wallMs + 100
         rig.hold(.named(["a", "b"], "j", watermark: 2) { $0.closesMs = closes }, .message(total: 2))
-        rig.room.fcm = 1
+        rig.room[.fcm] = 1
         rig.send()
         rig.advance(milliseconds: 89)
         rig.now.projectClockErrorMs = 10
         #expect(mayBegin(rig) == [true])
         rig.advance(milliseconds: 1)
         #expect(mayBegin(rig) == [false], "decided inside the window, it would begin outside")
-        rig.room.fcm = 10
+        rig.room[.fcm] = 10
         rig.send()
         #expect(rig.requests.count == 1, "and nothing more is decided")
     }

@@ -1,3 +1,4 @@
+import FCMWire
 import FanfareModel
 import Testing
 
@@ -76,7 +77,7 @@ import Testing
     @Test func stopWhileAskingGivesBackWhatWasGranted() throws {
         var rig = Self.rig()
         rig.hold(.named(Self.tokens, "j", watermark: 4), Self.spec { $0.canary = "6" })
-        rig.room.fcm = 3
+        rig.room[.fcm] = 3
         rig.send()
         #expect(rig.requests.count == 3)
         let asking = try #require(ask(rig))
@@ -162,11 +163,11 @@ import Testing
             .named(Self.tokens, "j", watermark: 20) { $0.closesMs = closes },
             Self.spec { $0.sendWindow = "09:00-10:00 Etc/UTC" }
         )
-        rig.room.fcm = 5
+        rig.room[.fcm] = 5
         rig.send()
         #expect(rig.requests.count == 5)
         rig.advance(milliseconds: 1_000)
-        rig.room.fcm = 10_000
+        rig.room[.fcm] = 10_000
         rig.send()
         #expect(rig.requests.count == 5, "no send begins once the window has closed")
         rig.flushNow()

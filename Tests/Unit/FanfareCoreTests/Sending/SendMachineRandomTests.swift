@@ -1,3 +1,4 @@
+import FCMWire
 import FanfareModel
 import Testing
 
@@ -44,7 +45,7 @@ private struct RandomRun {
         settings.maxInFlight = 8
         settings.canRefreshCredential = seed % 5 != 0
         rig = MachineRig(settings, seed: seed)
-        rig.room = .init(fcm: 5, instanceID: 5, xmpp: 5)
+        rig.room = [.fcm: 5, .instanceID: 5, .xmpp: 5]
     }
 
     private mutating func oneIn(_ number: Int) -> Bool { Int.random(in: 0..<number, using: &random) == 0 }
@@ -115,7 +116,7 @@ private struct RandomRun {
             }
             if isGroup, isRetry, pick[0] > 0 {
                 let progress = GroupProgress(key: "key", messageID: "m", pending: ["m0", "m1", "m2"])
-                claim.recipients[0].value = progress.text
+                claim.recipients[0].text = SharedText(progress.text)
             }
         }
         sizes["\(job)/\(epoch)"] = claim.recipients.count { $0.progress != .settled }

@@ -61,6 +61,18 @@ import Testing
         #expect(rig.flushes.map(\.count) == [2, 3] && rig.flushes.allSatisfy(\.call.finish))
     }
 
+    /// Two flushes in flight end the last recipients, so neither may close the batch; the second one ends the job.
+    @Test func batchWhoseJobEndedBeforeItsClosingFlushIsClosed() {
+        var rig = sending(count: 2, flushCount: 1)
+        for _ in 0..<2 { rig.answer(.sent()) }
+        #expect(rig.flushes.map(\.count) == [1, 1] && rig.flushes.allSatisfy { !$0.call.finish })
+        for _ in 0..<2 { rig.confirm() }
+        #expect(rig.flushes.map(\.count) == [0] && rig.flushes.allSatisfy(\.call.finish))
+        rig.confirm(0, .gone)
+        #expect(rig.outcomes == [.closed])
+        rig.expectEmpty()
+    }
+
     @Test func drainingWritesWhatWasGathered() {
         var rig = sending(count: 3)
         rig.answer(.sent())

@@ -1,3 +1,4 @@
+import FCMWire
 import FanfareModel
 import Testing
 
@@ -84,6 +85,18 @@ import Testing
         rig.expectEmpty()
     }
 
+    @Test func batchThatAPauseGaveBackIsNotLoggedAsTakenOver() {
+        var rig = MachineRig()
+        rig.hold(
+            .of(count: 2) {
+                $0.deliveries = 2
+                $0.recipients[0].progress = .settled
+            },
+            .message(total: 2)
+        )
+        #expect(rig.meters == [.tookOver] && rig.logs.isEmpty)
+    }
+
     @Test func aBatchOfWhichAllIsInDoubtIsClosed() {
         var rig = MachineRig()
         let claim = Claim.of(count: 2) { for index in 0..<2 { $0.recipients[index].progress = .maybeSent } }
@@ -156,7 +169,7 @@ import Testing
     @Test func noMoreIsSentThanARouteTakes() {
         var rig = MachineRig()
         rig.hold(.of(count: 5), .message(total: 5))
-        rig.room.fcm = 3
+        rig.room[.fcm] = 3
         rig.send()
         #expect(rig.requests.count == 3)
     }
@@ -249,7 +262,7 @@ import Testing
     @Test func overloadedBatchesStandBehindTheOthers() {
         var rig = MachineRig()
         rig.hold(.of("failing", count: 30), .message(total: 30))
-        rig.room.fcm = 1
+        rig.room[.fcm] = 1
         for _ in 0..<25 {
             rig.send()
             rig.answer(.overloaded)

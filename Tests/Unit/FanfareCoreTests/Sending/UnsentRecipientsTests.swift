@@ -5,10 +5,10 @@ import Testing
 @testable import StreamWire
 
 @Suite struct UnsentRecipientsTests {
-    private func unsent(_ names: [String], confirmed: Int? = nil, change: (inout [ClaimedRecipient]) -> Void = { _ in })
+    private func unsent(_ names: [String], confirmed: Int? = nil, change: (inout [HeldRecipient]) -> Void = { _ in })
         -> UnsentRecipients
     {
-        var recipients = names.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
+        var recipients = names.enumerated().map { HeldRecipient(index: $0.offset, value: $0.element) }
         change(&recipients)
         return UnsentRecipients(recipients, confirmed: confirmed ?? names.count)
     }
@@ -93,7 +93,7 @@ import Testing
     }
 
     private func granted(_ names: [String], confirmed: Int) -> UnsentRecipients {
-        let recipients = names.enumerated().map { ClaimedRecipient(index: $0.offset, value: $0.element) }
+        let recipients = names.enumerated().map { HeldRecipient(index: $0.offset, value: $0.element) }
         return UnsentRecipients(recipients, confirmed: confirmed, isGranted: true)
     }
 
@@ -164,7 +164,7 @@ import Testing
     /// Those before the boundary go out when those behind it may not yet.
     @Test func equalRecipientsShareNoSendAcrossTheBoundary() {
         let names = ["a", "b", "a", "a", "b", "a"].enumerated().map {
-            ClaimedRecipient(index: $0.offset, value: $0.element)
+            HeldRecipient(index: $0.offset, value: $0.element)
         }
         let unsent = UnsentRecipients(names, confirmed: 3, boundary: 3)
         #expect(unsent.aliases == [0: [2], 3: [5]])

@@ -10,7 +10,6 @@ public struct PersonalSends: Sendable {
     /// Bytes of an element, at most: far above the largest one that breaks no rule.
     static let mostElementBytes = 262_144
 
-    let form: MessageForm
     private let template: PersonalTemplate
     private let rules: PersonalRecipientRules
     private let takesFIDs: Bool
@@ -36,17 +35,14 @@ public struct PersonalSends: Sendable {
             name: { Excerpt.plain($0) }
         )
         rules = PersonalRecipientRules(template, messages.sizes)
-        form = MessageForm(settings)
-        takesFIDs = settings.transport == .v1
+        takesFIDs = settings.traits.kinds.contains(.fid)
     }
 
-    static let notAToken = Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
-
     /// Why a recipient cannot be sent to; nil if it can.
-    func refusal(of element: SharedText) -> Failure? {
-        switch fault(of: element) {
+    func refusal(of element: PersonalElement) -> Failure? {
+        switch element.content.map(fault(of:)) ?? fault(of: element.text) {
         case nil: nil
-        case .notAToken: Self.notAToken
+        case .notAToken: RequestRecipients.notAToken
         case .broken(let fault): Failure(fault)
         }
     }
@@ -60,8 +56,10 @@ public struct PersonalSends: Sendable {
 
     /// The rule behind ``refusal(of:)``; nil for a recipient that can be sent to.
     func fault(of element: SharedText) -> RecipientFault? {
-        let recipient: RecipientElement
-        do throws(TemplateFault) { recipient = try Self.read(element) } catch { return .broken(error) }
+        do throws(TemplateFault) { return fault(of: try Self.read(element)) } catch { return .broken(error) }
+    }
+
+    private func fault(of recipient: RecipientElement) -> RecipientFault? {
         guard recipient.kind == .token || takesFIDs else {
             return .broken(TemplateFault("fid", "only with the v1 transport"))
         }
@@ -70,14 +68,14 @@ public struct PersonalSends: Sendable {
     }
 
     /// The time to live of a recipient's message; nil without one.
-    func lifetime(of element: SharedText?) -> MessageLifetime? {
-        template.lifetime(for: element.flatMap { try? Self.read($0) }?.variant)
+    func lifetime(of element: PersonalElement?) -> MessageLifetime? {
+        template.lifetime(for: element?.content?.variant)
     }
 
     /// Appends the request for a recipient that ``refusal(of:)`` lets pass.
-    func render(_ element: SharedText, messageID: String, nowMs: Int64, into body: inout [UInt8]) {
+    func render(_ element: RecipientElement, messageID: String, nowMs: Int64, into body: inout [UInt8]) {
         do throws(TemplateFault) {
-            try template.render(try Self.read(element), messageID: messageID, nowMs: nowMs, into: &body)
+            try template.render(element, messageID: messageID, nowMs: nowMs, into: &body)
         } catch { preconditionFailure("refusal() was asked first") }
     }
 
@@ -86,14 +84,5 @@ public struct PersonalSends: Sendable {
             throw TemplateFault("", "\(element.count) bytes, at most \(mostElementBytes)")
         }
         return try RecipientElement(element.bytes.indices, of: element.storage)
-    }
-}
-
-extension ClaimedRecipient {
-    /// Finds the name of a personal job's recipient in its element. A malformed element has none.
-    mutating func readName() {
-        guard element == nil else { return }
-        let recipient = try? PersonalSends.read(text)
-        setName(recipient?.recipient ?? text.prefix(0), kind: recipient?.kind ?? .token)
     }
 }
