@@ -1,16 +1,14 @@
 import FCMSimulator
 import FanfareHTTP
 import FanfareModel
-import HTTPTypes
 import HummingbirdCore
 import Logging
-import NIOCore
 
 import func Glibc.gethostname
 
 /// The control port. It passes every request to the simulator, which knows the paths.
 enum ControlPort {
-    private static let mostBytes = 1 << 20
+    private static let maximumBytes = 1 << 20
 
     static func server(
         host: SimulatorHost,
@@ -22,45 +20,32 @@ enum ControlPort {
         return HTTPServer(
             address: .hostname(address.host, port: address.port),
             configuration: .init(additionalChannelHandlers: [RequestGate.handler()]),
+            maximumBodyBytes: { _ in maximumBytes },
             logger: logger,
-            onListening: { channel in onListening(channel.localAddress?.port ?? 0) }
-        ) { request, _ in
-            guard isLocal(authority: request.head.authority, hostName: hostName) else {
-                return refusal(.forbidden, "The control port answers to names of this machine only.")
+            onListening: onListening
+        ) { request in
+            guard isLocal(authority: request.headers["host"], hostName: hostName) else {
+                return refusal(403, "The control port answers to names of this machine only.")
             }
-            let body: ByteBuffer
-            do {
-                body = try await request.body.collect(upTo: mostBytes)
-            } catch is NIOTooManyBytesError {
-                return refusal(.contentTooLarge, "A request's body may have \(mostBytes) bytes.")
+            guard !request.isBodyTooLarge else {
+                return refusal(413, "A request's body may have \(maximumBytes) bytes.")
             }
             let asked = SimulatorRequest(
-                method: request.method.rawValue,
-                path: request.uri.path,
-                query: request.uri.query ?? "",
-                metadataFlavor: request.headers.first { $0.name.canonicalName == "metadata-flavor" }?.value,
-                body: Array(body.readableBytesView)
+                method: request.method,
+                path: request.path,
+                query: request.queryText,
+                metadataFlavor: request.headers["metadata-flavor"],
+                body: request.body
             )
             let reply = Simulator.isMetadata(asked) ? host.respond(to: asked) : host.control(asked)
             if reply.delayMs > 0 { try await Task.sleep(for: .milliseconds(reply.delayMs)) }
-            var headers = HTTPFields()
-            for header in reply.headers {
-                if let name = HTTPField.Name(header.name) { headers[name] = header.value }
-            }
-            return Response(
-                status: HTTPResponse.Status(code: reply.status),
-                headers: headers,
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body))
-            )
+            let headers = reply.headers.map { (name: $0.name, value: $0.value) }
+            return WebReply(status: reply.status, type: nil, bytes: reply.body, headers: headers)
         }
     }
 
-    private static func refusal(_ status: HTTPResponse.Status, _ sentence: String) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "text/plain"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: sentence + "\n"))
-        )
+    private static func refusal(_ status: Int, _ sentence: String) -> WebReply {
+        .text(sentence + "\n", status: status, type: "text/plain")
     }
 
     /// Whether a request names this machine: loopback, or the host name, under which other containers reach a sandbox. A
@@ -68,9 +53,8 @@ enum ControlPort {
     /// refused.
     static func isLocal(authority: String?, hostName: String) -> Bool {
         guard let authority else { return true }
-        if authority.hasPrefix("[") { return authority.hasPrefix("[::1]") }
-        let name = authority[..<(authority.lastIndex(of: ":") ?? authority.endIndex)]
-        return Loopback.names(name) || (!hostName.isEmpty && name.lowercased() == hostName.lowercased())
+        guard let name = HostRule.name(ofAuthority: authority) else { return false }
+        return Loopback.names(name) || (!hostName.isEmpty && name == hostName.lowercased())
     }
 
     /// The machine's name; empty if it cannot be read.

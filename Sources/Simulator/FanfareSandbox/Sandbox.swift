@@ -1,4 +1,5 @@
 import FCMSimulator
+import FanfareHTTP
 import HummingbirdCore
 public import Logging
 import NIOCore

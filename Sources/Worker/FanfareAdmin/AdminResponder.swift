@@ -1,47 +1,32 @@
 internal import CoreMetrics
+internal import FanfareHTTP
 internal import FanfareJSON
 internal import FanfareMetrics
 internal import FanfareModel
 
 /// Decides the answer to an admin request. Does no I/O, so that tests can call it directly.
 struct AdminResponder: Sendable {
-    struct Request {
-        var method: String
-        var path: String
-        /// The `Host` header; nil if there is none.
-        var host: String?
-        var authorization: String?
-    }
-
-    struct Answer: Equatable {
-        var status: Int
-        var contentType = "text/plain; charset=utf-8"
-        var body = ""
-        /// Headers besides those of every answer.
-        var headers: [String: String] = [:]
-    }
-
     let probes: AdminProbes
-    /// nil if requests need no token.
-    let token: BearerToken?
+    let bearer: BearerCheck
     /// Whether `Host` must name this machine, which protects against DNS rebinding.
     let checksHost: Bool
 
-    func answer(_ request: Request) -> Answer {
-        let answer = decide(request)
+    func answer(_ request: WebRequest) -> WebReply {
+        var reply = decide(request)
+        reply.headers += [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
         let known = ["/metrics", "/healthz", "/readyz"].contains(request.path) ? request.path : "other"
         Counter(
             label: MetricCatalogue.adminRequests.name,
-            dimensions: [("path", known), ("code", "\(answer.status)")]
+            dimensions: [("path", known), ("code", "\(reply.status)")]
         ).increment()
-        return answer
+        return reply
     }
 
-    private func decide(_ request: Request) -> Answer {
-        if checksHost, let host = request.host, !Self.isLocal(host) {
-            return Answer(status: 403, body: "This address only accepts names of this machine.\n")
+    private func decide(_ request: WebRequest) -> WebReply {
+        if checksHost, request.headers["host"] != nil, !Loopback.names(request.host ?? "") {
+            return .text("This address only accepts names of this machine.\n", status: 403)
         }
-        let isAuthorised = token.map { $0.accepts(authorization: request.authorization) } ?? true
+        let isAuthorised = bearer.check(request) == .accepted
         switch request.path {
         case "/healthz": return probe(request, isAuthorised, probes.health, good: "ok", bad: "stalled")
         case "/readyz": return probe(request, isAuthorised, probes.readiness, good: "ready", bad: "unavailable")
@@ -49,56 +34,33 @@ struct AdminResponder: Sendable {
         }
         // Without the token, do not reveal which paths exist.
         guard isAuthorised else {
-            return Answer(
-                status: 401,
-                body: "A bearer token is needed.\n",
-                headers: ["WWW-Authenticate": "Bearer realm=\"fanfare\""]
-            )
+            return .text("A bearer token is needed.\n", status: 401, headers: [BearerCheck.challenge])
         }
-        guard request.path == "/metrics" else { return Answer(status: 404, body: "Not found.\n") }
+        guard request.path == "/metrics" else { return .text("Not found.\n", status: 404) }
         return reading(request) {
-            Answer(
-                status: 200,
-                contentType: PrometheusText.contentType,
-                body: PrometheusText.render(probes.registry)
-            )
+            .text(PrometheusText.render(probes.registry), type: PrometheusText.contentType)
         }
     }
 
     /// Answers a probe. Orchestrators need no token, but get no details without it.
     private func probe(
-        _ request: Request,
+        _ request: WebRequest,
         _ isAuthorised: Bool,
         _ read: @Sendable () -> AdminReport,
         good: String,
         bad: String
-    ) -> Answer {
+    ) -> WebReply {
         reading(request) {
             let report = read()
             var object: JSONObject = ["status": .string(report.isGood ? good : bad)]
             if isAuthorised { object.members += report.details.members }
-            return Answer(
-                status: report.isGood ? 200 : 503,
-                contentType: "application/json",
-                body: JSONValue.object(object).jsonText + "\n"
-            )
+            let text = JSONValue.object(object).jsonText + "\n"
+            return .text(text, status: report.isGood ? 200 : 503, type: "application/json")
         }
     }
 
     /// Answers GET and HEAD only.
-    private func reading(_ request: Request, _ body: () -> Answer) -> Answer {
-        guard request.method == "GET" || request.method == "HEAD" else {
-            return Answer(status: 405, body: "GET only.\n", headers: ["Allow": "GET, HEAD"])
-        }
-        return body()
-    }
-
-    /// Whether a `Host` header names this machine, whatever its port.
-    static func isLocal(_ host: String) -> Bool {
-        if host.hasPrefix("[") {
-            guard let end = host.firstIndex(of: "]") else { return false }
-            return Loopback.names(host[...end])
-        }
-        return Loopback.names(host.prefix { $0 != ":" })
+    private func reading(_ request: WebRequest, _ reply: () -> WebReply) -> WebReply {
+        request.isRead ? reply() : .text("GET only.\n", status: 405, headers: [("Allow", "GET, HEAD")])
     }
 }

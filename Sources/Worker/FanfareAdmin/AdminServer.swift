@@ -2,7 +2,6 @@ public import FanfareConfiguration
 internal import FanfareHTTP
 public import FanfareModel
 internal import Glibc
-internal import HTTPTypes
 internal import HummingbirdCore
 public import Logging
 internal import NIOCore
@@ -28,7 +27,11 @@ public struct AdminServer: Sendable {
         self.address = address
         var isTCP = false
         if case .tcp = address { isTCP = true }
-        responder = AdminResponder(probes: probes, token: token, checksHost: isTCP && token == nil)
+        responder = AdminResponder(
+            probes: probes,
+            bearer: BearerCheck(token.map { [$0] } ?? []),
+            checksHost: isTCP && token == nil
+        )
         self.logger = logger
     }
 
@@ -46,18 +49,9 @@ public struct AdminServer: Sendable {
             address: try bindAddress(),
             configuration: .limited(connections: Self.maxConnections, idleSeconds: 30),
             logger: quiet,
-            onListening: { [address] channel in onListening(Self.listening(address, channel)) }
-        ) { request, _ in
-            let answer = responder.answer(
-                AdminResponder.Request(
-                    method: request.method.rawValue,
-                    path: request.uri.path,
-                    host: request.head.authority,
-                    authorization: request.headers[.authorization]
-                )
-            )
-            return Self.response(answer, isHead: request.method == .head)
-        }
+            onListening: { [address] port in onListening(Self.listening(address, port)) },
+            respond: { responder.answer($0) }
+        )
         do {
             try await server.run()
         } catch {
@@ -78,28 +72,13 @@ public struct AdminServer: Sendable {
         }
     }
 
-    private static func listening(_ address: ListenAddress, _ channel: any Channel) -> ListenAddress {
+    private static func listening(_ address: ListenAddress, _ bound: Int) -> ListenAddress {
         switch address {
-        case .tcp(let host, let port): return .tcp(host: host, port: channel.localAddress?.port ?? port)
+        case .tcp(let host, let port): return .tcp(host: host, port: bound > 0 ? bound : port)
         case .unix(let path):
             // Owner and group may connect.
             _ = chmod(path, 0o660)
             return address
         }
-    }
-
-    private static func response(_ answer: AdminResponder.Answer, isHead: Bool) -> Response {
-        var headers = HTTPFields()
-        headers[.contentType] = answer.contentType
-        headers[.cacheControl] = "no-store"
-        headers[.xContentTypeOptions] = "nosniff"
-        for (name, value) in answer.headers { if let name = HTTPField.Name(name) { headers[name] = value } }
-        let buffer = ByteBuffer(string: answer.body)
-        if isHead { headers[.contentLength] = "\(buffer.readableBytes)" }
-        return Response(
-            status: HTTPResponse.Status(code: answer.status),
-            headers: headers,
-            body: isHead ? ResponseBody() : ResponseBody(byteBuffer: buffer)
-        )
     }
 }

@@ -33,7 +33,9 @@ struct FuzzTarget: Sendable {
     }()
 
     static let all: [FuzzTarget] =
-        [json, date, response, tokenResponse, management] + [xmlStream, xmppSession, redisReplies, http2Session]
+        [json, date, response, tokenResponse, management] + [
+            xmlStream, xmppSession, redisReplies, http2Session, tlsHandler,
+        ]
         + [jobEntry, translation, condition, yaml, redisURL, userInfo, serviceAccount]
 }
 

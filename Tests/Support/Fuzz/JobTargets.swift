@@ -35,8 +35,7 @@ extension FuzzTarget {
     ) { bytes in
         for transport in [Transport.v1, .legacy, .xmpp] {
             let validator = IntakeValidator(
-                transport: transport,
-                legacyBody: .json,
+                transport.traits(),
                 hasSenderID: true,
                 projectKeyTag: "{demo}",
                 prefix: "fanfare"
@@ -81,7 +80,7 @@ extension FuzzTarget {
     static let condition = FuzzTarget(
         name: "condition",
         seeds: ["'a' in topics && ('b' in topics || !('c' in topics))", "((((((((((", "'a'in topics"]
-    ) { bytes in _ = try? ConditionParser.check(bytes, limits: ConditionLimits.v1) }
+    ) { bytes in _ = try? ConditionParser.check(bytes, limits: TransportTraits.v1.conditions) }
 
     static let yaml = FuzzTarget(
         name: "yaml",

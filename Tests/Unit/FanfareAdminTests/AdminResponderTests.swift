@@ -1,4 +1,5 @@
 import FanfareConfiguration
+import FanfareHTTP
 import FanfareJSON
 import FanfareMetrics
 import FanfareModel
@@ -20,30 +21,36 @@ import Testing
                 health: { AdminReport(isGood: isGood, details: ["turned_ms_ago": .string("3")]) },
                 readiness: { AdminReport(isGood: isGood, details: ["redis": .string("10.0.0.7 refuses")]) }
             ),
-            token: token.map { BearerToken($0) },
+            bearer: BearerCheck(token.map { [BearerToken($0)] } ?? []),
             checksHost: checksHost
         )
     }
 
-    private static func ask(_ path: String, method: String = "GET", host: String? = nil, auth: String? = nil)
-        -> AdminResponder.Request
-    {
-        AdminResponder.Request(method: method, path: path, host: host, authorization: auth)
+    private static func ask(
+        _ path: String,
+        method: String = "GET",
+        host: String? = nil,
+        auth: String? = nil
+    ) -> WebRequest {
+        var request = WebRequest(method: method, path: path)
+        request.headers["host"] = host
+        request.headers["authorization"] = auth
+        return request
     }
 
     @Test func metricsHaveTheirContentType() {
         let answer = Self.responder().answer(Self.ask("/metrics"))
-        #expect(answer.status == 200 && answer.contentType == "text/plain; version=0.0.4; charset=utf-8")
-        #expect(answer.body.hasSuffix("\nfanfare_redis_errors_total 1\n"))
+        #expect(answer.status == 200 && answer.type == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(answer.text.hasSuffix("\nfanfare_redis_errors_total 1\n"))
     }
 
     @Test func probesShowTheirDetails() {
         let good = Self.responder().answer(Self.ask("/readyz"))
-        #expect(good.status == 200 && good.body == #"{"status":"ready","redis":"10.0.0.7 refuses"}"# + "\n")
+        #expect(good.status == 200 && good.text == #"{"status":"ready","redis":"10.0.0.7 refuses"}"# + "\n")
         let bad = Self.responder(isGood: false)
         #expect(bad.answer(Self.ask("/readyz")).status == 503)
         let stalled = bad.answer(Self.ask("/healthz"))
-        #expect(stalled.status == 503 && stalled.body == #"{"status":"stalled","turned_ms_ago":"3"}"# + "\n")
+        #expect(stalled.status == 503 && stalled.text == #"{"status":"stalled","turned_ms_ago":"3"}"# + "\n")
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer secre", "Bearer secretsecret", "Basic secret", "secret"])
@@ -51,18 +58,18 @@ import Testing
         let responder = Self.responder(token: "secret", isGood: false)
         for path in ["/metrics", "/", "/config"] {
             let answer = responder.answer(Self.ask(path, auth: authorization))
-            #expect(answer.status == 401 && answer.headers["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
-            #expect(!answer.body.contains("fanfare_redis_errors_total"))
+            #expect(answer.status == 401 && answer["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+            #expect(!answer.text.contains("fanfare_redis_errors_total"))
         }
         let probe = responder.answer(Self.ask("/readyz", auth: authorization))
-        #expect(probe.status == 503 && probe.body == "{\"status\":\"unavailable\"}\n")
+        #expect(probe.status == 503 && probe.text == "{\"status\":\"unavailable\"}\n")
     }
 
     @Test(arguments: ["Bearer secret", "bearer secret", "BEARER secret"])
     func requestWithTheTokenGetsEverything(_ authorization: String) {
         let responder = Self.responder(token: "secret")
         #expect(responder.answer(Self.ask("/metrics", auth: authorization)).status == 200)
-        #expect(responder.answer(Self.ask("/readyz", auth: authorization)).body.contains("10.0.0.7"))
+        #expect(responder.answer(Self.ask("/readyz", auth: authorization)).text.contains("10.0.0.7"))
         #expect(responder.answer(Self.ask("/config", auth: authorization)).status == 404)
     }
 
@@ -82,7 +89,7 @@ import Testing
     func otherMethodsGet405(_ method: String) {
         for path in ["/metrics", "/healthz", "/readyz"] {
             let answer = Self.responder().answer(Self.ask(path, method: method))
-            #expect(answer.status == 405 && answer.headers["Allow"] == "GET, HEAD")
+            #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD")
         }
     }
 
@@ -109,4 +116,10 @@ import Testing
         #expect(ListenAddress.unix(path: "/run/fanfare/admin.sock").isLocal)
         #expect(ListenAddress.tcp(host: "::1", port: 9).description == "[::1]:9")
     }
+}
+
+extension WebReply {
+    fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    fileprivate subscript(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }

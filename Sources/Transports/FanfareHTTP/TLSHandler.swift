@@ -1,12 +1,16 @@
-import NIOCore
-import NIOTLS
-import OpenSSLKit
+internal import NIOCore
+internal import NIOTLS
+internal import OpenSSLKit
 
 /// The server's side of TLS on one connection, over OpenSSL.
 ///
 /// Order of a connection: handshake, open, closing, closed. `TLSUserEvent.handshakeCompleted` reports the protocol that
-/// was negotiated. A close sends what was written and the close_notify, and waits for the peer's for five seconds: closing
-/// a socket with unread bytes resets it, and the peer would lose the end of what was sent.
+/// was negotiated. A peer that does not complete the handshake within 30 seconds is disconnected. A close sends what was
+/// written and the close_notify, and waits for the peer's for five seconds: closing a socket with unread bytes resets it,
+/// and the peer would lose the end of what was sent.
+///
+/// A peer that does not read is not read from. Otherwise its key updates, each of which has an answer, would fill the
+/// memory.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -15,7 +19,8 @@ final class TLSHandler: ChannelDuplexHandler {
 
     private enum State { case handshake, open, closing, closed }
 
-    private static let patience = TimeAmount.seconds(5)
+    private static let handshakePatience = TimeAmount.seconds(30)
+    private static let closePatience = TimeAmount.seconds(5)
     /// The largest TLS record.
     private static let recordSize = 16_384
 
@@ -26,6 +31,8 @@ final class TLSHandler: ChannelDuplexHandler {
     private var unsentPromises: [EventLoopPromise<Void>] = []
     private var isFlushed = false
     private var didRead = false
+    /// A read that waits until the peer has read.
+    private var isReadHeld = false
     private var closePromise: EventLoopPromise<Void>?
     private var timeout: Scheduled<Void>?
 
@@ -34,6 +41,34 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     // MARK: From the peer
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { awaitHandshake(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        awaitHandshake(context)
+        context.fireChannelActive()
+    }
+
+    private func awaitHandshake(_ context: ChannelHandlerContext) {
+        guard state == .handshake, timeout == nil else { return }
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        timeout = context.eventLoop.scheduleTask(in: Self.handshakePatience) {
+            let (handler, context) = bound.value
+            handler.closeSocket(context)
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = !context.channel.isWritable
+        if !isReadHeld { context.read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isReadHeld { read(context: context) }
+        context.fireChannelWritabilityChanged()
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard state != .closed else { return }
@@ -46,8 +81,8 @@ final class TLSHandler: ChannelDuplexHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // Part of a record is nothing to the handlers behind, which would ask for more.
-        if !didRead { context.read() }
+        // Part of a record is nothing to the handlers after this one, which would ask for more.
+        if !didRead { read(context: context) }
         didRead = false
         context.fireChannelReadComplete()
     }
@@ -61,11 +96,15 @@ final class TLSHandler: ChannelDuplexHandler {
         finish(ChannelError.ioOnClosedChannel)
     }
 
-    /// Goes on with the handshake, and passes on what the peer has sent.
+    /// Continues the handshake, and passes on what the peer has sent.
     private func advance(_ context: ChannelHandlerContext) throws {
         if state == .handshake {
             let isComplete = try session.handshake()
-            if isComplete { state = .open }
+            if isComplete {
+                state = .open
+                timeout?.cancel()
+                timeout = nil
+            }
             sendCiphertext(context, promise: nil)
             guard isComplete else { return }
             context.fireUserInboundEventTriggered(
@@ -73,7 +112,7 @@ final class TLSHandler: ChannelDuplexHandler {
             )
             if isFlushed { try encrypt(context) }
         }
-        // A handler behind this one may close meanwhile; what comes then is dropped, but for the peer's close_notify.
+        // A handler after this one may close meanwhile; what comes then is dropped, but for the peer's close_notify.
         while state != .closed {
             var plain = context.channel.allocator.buffer(capacity: Self.recordSize)
             var isOver = false
@@ -166,7 +205,7 @@ final class TLSHandler: ChannelDuplexHandler {
                 return fail(error, context)
             }
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            timeout = context.eventLoop.scheduleTask(in: Self.patience) {
+            timeout = context.eventLoop.scheduleTask(in: Self.closePatience) {
                 let (handler, context) = bound.value
                 handler.closeSocket(context)
             }

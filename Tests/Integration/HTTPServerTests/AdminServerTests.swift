@@ -72,7 +72,7 @@ import Testing
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
+            do { try startProcess(process) } catch { continuation.resume(throwing: error) }
         }
         return try String(contentsOfFile: output, encoding: .utf8)
     }

@@ -5,7 +5,7 @@ import OpenSSLKit
 import TestSupport
 import Testing
 
-@testable import FanfareSandbox
+@testable import FanfareHTTP
 
 @Suite struct TLSHandlerTests {
     /// A server's channel with the handler, and a client that feeds it.
@@ -23,27 +23,46 @@ import Testing
             func errorCaught(context: ChannelHandlerContext, error: any Error) { errors += 1 }
         }
 
+        /// Counts the reads that reach the socket.
+        private final class Reads: ChannelOutboundHandler {
+            typealias OutboundIn = ByteBuffer
+            var count = 0
+
+            func read(context: ChannelHandlerContext) {
+                count += 1
+                context.read()
+            }
+        }
+
         let folder: TemporaryFolder
         let channel = EmbeddedChannel()
         let client: TLSSession
         private let events = Events()
+        private let socketReads = Reads()
+        /// The client's bytes arrive in pieces of this size.
+        var pieceBytes = Int.max >> 1
 
         init() throws {
             folder = try TemporaryFolder()
-            let made = try ServerCertificate.make()
-            let file = try folder.write("ca.pem", made.authorityPEM)
+            let authority = try CertificateAuthority(commonName: "Test authority", organization: "Fanfare", days: 2)
+            let server = try authority.issue(commonName: "Test", names: ["localhost"], addresses: [], days: 1)
+            let file = try folder.write("ca.pem", try authority.certificatePEM())
             client = try TLSSession(context: TLSContext(files: TLSFiles(caFile: file)), host: "localhost")
-            try channel.pipeline.syncOperations.addHandler(TLSHandler(context: TLSServerContext(identity: made.server)))
+            try channel.pipeline.syncOperations.addHandler(socketReads)
+            try channel.pipeline.syncOperations.addHandler(TLSHandler(context: TLSServerContext(identity: server)))
             try channel.pipeline.syncOperations.addHandler(events)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         }
 
         var isComplete: Bool { events.isComplete }
         var errors: Int { events.errors }
+        var reads: Int { socketReads.count }
 
         func feedServer() throws {
             let bytes = client.removeOutgoing()
-            if !bytes.isEmpty { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
+            for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
+                try channel.writeInbound(ByteBuffer(bytes: bytes[start..<min(start + pieceBytes, bytes.count)]))
+            }
         }
 
         func feedClient() throws {
@@ -129,5 +148,49 @@ import Testing
         connection.channel.close(promise: nil)
         #expect(throws: (any Error).self) { try connection.channel.writeAndFlush(ByteBuffer(string: "late")).wait() }
         connection.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+    }
+
+    @Test func bytesThatArriveOneByOneAreRead() throws {
+        let connection = try Connection()
+        connection.pieceBytes = 1
+        try connection.shakeHands()
+        try Array("hello".utf8).withUnsafeBytes { try connection.client.write($0) }
+        try connection.feedServer()
+        #expect(try connection.channel.readInbound(as: ByteBuffer.self) == ByteBuffer(string: "hello"))
+        #expect(connection.channel.isActive && connection.errors == 0)
+    }
+
+    @Test func handshakeThatIsNotCompleteAfter30SecondsEndsTheConnection() throws {
+        let connection = try Connection()
+        _ = try connection.client.handshake()
+        connection.channel.embeddedEventLoop.advanceTime(by: .milliseconds(29_999))
+        #expect(connection.channel.isActive)
+        connection.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(!connection.channel.isActive && connection.errors == 0)
+    }
+
+    @Test func connectionStaysAfterItsHandshake() throws {
+        let connection = try Connection()
+        connection.channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+        try connection.shakeHands()
+        connection.channel.embeddedEventLoop.advanceTime(by: .hours(24))
+        #expect(connection.channel.isActive)
+    }
+
+    @Test func peerThatDoesNotReadIsNotReadFrom() throws {
+        let connection = try Connection()
+        try connection.shakeHands()
+        let reads = connection.reads
+        connection.channel.isWritable = false
+        connection.channel.pipeline.fireChannelWritabilityChanged()
+        connection.channel.read()
+        // Part of a record asks for the rest of it.
+        try connection.channel.writeInbound(ByteBuffer(bytes: [23, 3, 3, 0, 40]))
+        #expect(connection.reads == reads)
+        connection.channel.isWritable = true
+        connection.channel.pipeline.fireChannelWritabilityChanged()
+        #expect(connection.reads == reads + 1)
+        connection.channel.read()
+        #expect(connection.reads == reads + 2)
     }
 }

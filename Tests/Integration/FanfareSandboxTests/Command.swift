@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Runs a program to its end on threads of its own: the servers under test live in the same process, and a test that
 /// blocked the shared pool would starve them.
@@ -25,7 +26,7 @@ enum Command {
         process.standardInput = source
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         // Written while the output is read, or two full pipes wait for each other.
         let writer = source.fileHandleForWriting
         Thread.detachNewThread {

@@ -1,0 +1,42 @@
+public import HummingbirdCore
+public import Logging
+public import NIOCore
+public import OpenSSLKit
+
+/// A connection of a TLS port. Hummingbird accepts and closes it; the caller's handlers speak the protocol on it.
+public struct TLSChannel: ServerChildChannel {
+    public struct Value: ServerChildChannelValue {
+        public let channel: any Channel
+    }
+
+    private let tls: TLSServerContext
+    private let addHandlers: @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+
+    /// - Parameter addHandlers: adds the handlers that follow TLS.
+    public init(
+        tls: TLSServerContext,
+        addHandlers: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) {
+        (self.tls, self.addHandlers) = (tls, addHandlers)
+    }
+
+    public func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            // A half-closed connection gets no answers: its peer counts as gone.
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(TLSHandler(context: self.tls))
+            try addHandlers(pipeline)
+            return Value(channel: channel)
+        }
+    }
+
+    public func handle(value: Value, logger: Logger) async {
+        // A stop that takes too long is cancelled: a peer in the middle of its handshake cannot be asked to close.
+        await withTaskCancellationHandler {
+            try? await value.channel.closeFuture.get()
+        } onCancel: {
+            value.channel.close(promise: nil)
+        }
+    }
+}
