@@ -28,8 +28,8 @@ import Testing
         #expect(violation.hasSuffix("after it was stopped"), "\(violation)")
     }
 
-    /// Omitted rules, each with a seed whose run must detect it. If the draws change, `ops/simulate --mutation NAME`
-    /// finds a new seed. `RareRuleTests` and `LoadSimulationTests` cover the other rules.
+    /// Omitted rules, each with a seed whose run must detect it. If the draws change, `ops/dev/simulate --mutation
+    /// NAME` finds a new seed. `RareRuleTests` and `LoadSimulationTests` cover the other rules.
     @Test(arguments: [
         (Mutation.acceptOldEpochs, UInt64(52)), (.activateOneMore, 1), (.newestFirst, 3), (.keepSlotForAnswers, 10),
         (.keepSlotForTail, 41), (.broadcastWithoutTurn, 315), (.lendTooMuch, 6), (.keepPermits, 1_087),

@@ -31,7 +31,7 @@ enum Documentation {
     }
 
     /// The text of each file of a test target.
-    static func testSources(_ target: String) throws -> [String] {
+    static func sources(ofTests target: String) throws -> [String] {
         let files = FileManager.default.enumerator(
             at: root.appendingPathComponent("Tests"),
             includingPropertiesForKeys: nil

@@ -191,7 +191,7 @@ extension LegacyHTTPReference {
             #"{"operation":"remove","notification_key":"\#(key)","registration_ids":["a"]}"#,
             #"{"operation":"rename","notification_key_name":"n","notification_key":"\#(key)","registration_ids":["b"]}"#,
         ] {
-            let request = FCMRequest(method: .post, path: "/fcm/notification", body: Array(body.utf8))
+            let request = WireRequest(method: .post, path: "/fcm/notification", body: Array(body.utf8))
             #expect(scene.perform(request, authorization: server).status == 400, "\(body)")
         }
         for op in [Operation.groupAdd, .groupRemove] {

@@ -35,13 +35,13 @@ extension Scene {
         let job = try intake(["op": op.rawValue, "topic": topic, "tokens": list])
         var body: [UInt8] = []
         TopicBatch.body(topic: job.subscription, tokens: tokens, into: &body)
-        let request = FCMRequest(method: .post, path: TopicBatch.path(op), body: body)
+        let request = WireRequest(path: TopicBatch.path(op), body: body)
         reply = perform(request, authorization: "Bearer " + accessToken)
         return TopicBatch.verdicts(reply.outcome, tokens: tokens, nowMs: nowMs)
     }
 
     mutating func perform(
-        _ request: FCMRequest,
+        _ request: WireRequest,
         authorization: String,
         projectID: String? = Scene.project.senderID
     ) -> SimulatorReply {

@@ -87,9 +87,9 @@ struct Scene {
         _ fields: [String: String],
         over carrier: Carrier = .v1
     ) throws -> Job {
+        let transport: Transport = carrier == .v1 ? .v1 : carrier == .xmpp ? .xmpp : .legacy
         let validator = IntakeValidator(
-            transport: carrier == .v1 ? .v1 : carrier == .xmpp ? .xmpp : .legacy,
-            legacyBody: carrier == .plainText ? .text : .json,
+            transport.traits(body: carrier == .plainText ? .text : .json),
             hasSenderID: true,
             projectKeyTag: "{demo}",
             prefix: "fanfare"

@@ -72,7 +72,7 @@ import Testing
     /// Whether a file of that target has the suite and, in it or in an extension of it, the test.
     private static func exists(_ test: String) throws -> Bool {
         let parts = test.split(separator: "/").map(String.init)
-        return try Documentation.testSources(parts[0]).contains { text in
+        return try Documentation.sources(ofTests: parts[0]).contains { text in
             ["struct \(parts[1])", "class \(parts[1])", "extension \(parts[1])"].contains { text.contains($0 + " {") }
                 && text.contains("func \(parts[2])(")
         }

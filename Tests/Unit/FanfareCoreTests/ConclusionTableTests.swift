@@ -89,7 +89,7 @@ import Testing
             Row(
                 conclusion: "a service is unreachable",
                 evidence: "2 failures over \(Reachability.patienceNs / 1_000_000_000) s or more, and no answer between "
-                    + "them",
+                    + "them; if all are timeouts, no answer for \(Reachability.answeringNs / 1_000_000_000) s",
                 rules: ["known.count > 1, now.subtracting(known.firstAt) >= Self.patienceNs"]
             ),
             Row(

@@ -48,13 +48,4 @@ public enum FirstAttempt: Hashable, Sendable {
         case .unsendable: UInt8(ascii: "L")
         }
     }
-
-    static let all: [FirstAttempt] =
-        [.sent, .retryable, .unknown, .unsendable] + ErrorCode.allCases.map { .failed($0) }
-
-    /// Nil for a byte that is no letter of an outcome.
-    public init?(letter: UInt8) {
-        guard let found = Self.all.first(where: { $0.letter == letter }) else { return nil }
-        self = found
-    }
 }

@@ -3,7 +3,7 @@ public struct ZoneFault: Error, Equatable, Sendable {
     /// What is wrong with the file.
     public let reason: String
 
-    init(_ reason: String) { self.reason = reason }
+    public init(_ reason: String) { self.reason = reason }
 }
 
 /// The offsets of one time zone from UTC, past and future, read from the bytes of a TZif file.

@@ -1,3 +1,4 @@
+internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
@@ -34,7 +35,7 @@ extension Runner {
 
     func send() {
         readResources()
-        let room = SendMachine.Room(fcm: world.scenario.maxInFlight)
+        let room: SendMachine.Room = [.fcm: world.scenario.maxInFlight]
         machine.send(within: room, now: instant, into: &actions)
         perform()
     }
@@ -75,15 +76,15 @@ extension Runner {
 
     private func perform(_ action: SendAction) {
         switch action {
-        case .send(let request):
-            guard machine.mayBegin(request.tag, now: instant) || world.breaks(.sendAfterFreeze) else {
+        case .send(let tag, _):
+            guard machine.mayBegin(tag, now: instant) || world.breaks(.sendAfterFreeze) else {
                 return machine.handle(
-                    .completed(tag: request.tag, .unsent(reason: "frozen")),
+                    .completed(tag: tag, .unsent(reason: "frozen")),
                     now: instant,
                     into: &actions
                 )
             }
-            begin(request)
+            begin(tag)
         case .flush(let flush): write(flush)
         case .release(let batch, let epoch, let watermark): release(batch, epoch, watermark)
         case .loadSpec(let job): load(job)
@@ -125,8 +126,8 @@ extension Runner {
 
     // MARK: Sends
 
-    private func begin(_ request: SendRequest) {
-        guard let begun = machine.request(request.tag), let batch = machine.batch(begun.slot),
+    private func begin(_ tag: Int) {
+        guard let begun = machine.request(tag), let batch = machine.batch(begun.slot),
             let name = BatchName(job: batch.source.job, batch: batch.source.batch)
         else { return world.referees[project].violate("the machine sent a request that it does not know") }
         let recipient = batch.recipients[begun.positions[0]]
@@ -147,7 +148,7 @@ extension Runner {
             in: world.redis.projects[project]
         )
         world.transmit(
-            Flight(runner: self, tag: request.tag, job: name.job, index: recipient.index, startedAt: world.now)
+            Flight(runner: self, tag: tag, job: name.job, index: recipient.index, startedAt: world.now)
         )
     }
 
