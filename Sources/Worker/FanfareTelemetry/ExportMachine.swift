@@ -1,3 +1,5 @@
+internal import FanfareCore
+
 /// Decides when one signal, spans or metrics, is sent to the collector, sent again, or given up.
 ///
 /// At most one request is in flight. After a failure nothing is sent until the backoff is over, so a dead collector
@@ -8,11 +10,6 @@ struct ExportMachine: Equatable, Sendable {
         var intervalMs: Int64
         /// How long after its first attempt a request may be sent again; 0 means never.
         var holdMs: Int64
-        /// Backoff after the first failure. It doubles with each further one.
-        var firstDelayMs: Int64 = 1_000
-        var maxDelayMs: Int64 = 30_000
-        /// The longest `Retry-After` that is honoured.
-        var maxRetryAfterMs: Int64 = 300_000
     }
 
     /// What waits to be sent, apart from a request that is held for another attempt.
@@ -51,20 +48,22 @@ struct ExportMachine: Equatable, Sendable {
     private(set) var isInFlight = false
     private(set) var isHolding = false
     private(set) var isDraining = false
-    /// Failures since the last success.
-    private(set) var failures = 0
+    private var backoff: PeerBackoff
     private var firstAttemptMs: Int64 = 0
     private var dueMs: Int64
-    private var notBeforeMs: Int64 = 0
 
     init(limits: Limits, nowMs: Int64) {
         self.limits = limits
+        backoff = PeerBackoff(limits: .init(holdMs: limits.holdMs))
         dueMs = nowMs + limits.intervalMs
     }
 
+    /// Failures since the last success.
+    var failures: Int { backoff.failures }
+
     /// The next action, if one is due. The caller performs it, and reports its end to ``ended(_:nowMs:jitter:)``.
     mutating func poll(_ backlog: Backlog, nowMs: Int64) -> Action? {
-        guard !isInFlight, nowMs >= notBeforeMs, !(isDraining && failures > 0) else { return nil }
+        guard !isInFlight, nowMs >= backoff.notBeforeMs, !(isDraining && failures > 0) else { return nil }
         if isHolding {
             isInFlight = true
             return .resend
@@ -84,36 +83,29 @@ struct ExportMachine: Equatable, Sendable {
         isInFlight = false
         isHolding = false
         guard answer != .accepted else {
-            failures = 0
+            backoff.recordSuccess()
             return .exported
         }
-        failures = min(failures + 1, 32)
-        var delayMs = backoffMs(jitter: jitter)
-        if case .unavailable(let retryAfterMs?) = answer {
-            delayMs = min(max(0, retryAfterMs), limits.maxRetryAfterMs)
-        }
-        notBeforeMs = nowMs + delayMs
-        guard answer != .refused, !isDraining, nowMs - firstAttemptMs + delayMs <= limits.holdMs else { return .failed }
-        isHolding = true
-        return .hold
+        var retryAfterMs: Int64?
+        if case .unavailable(let wait) = answer { retryAfterMs = wait }
+        let mayRepeat = backoff.recordFailure(
+            retryAfterMs: retryAfterMs,
+            firstAttemptMs: firstAttemptMs,
+            nowMs: nowMs,
+            jitter: jitter
+        )
+        isHolding = mayRepeat && answer != .refused && !isDraining
+        return isHolding ? .hold : .failed
     }
 
     /// Sends what there is without waiting for an interval or a backoff, and ends at the first failure.
     mutating func drain() {
         isDraining = true
-        failures = 0
-        notBeforeMs = 0
+        backoff.reset()
     }
 
     /// Whether a drain has ended: everything was sent, or a request failed.
     func isDrained(_ backlog: Backlog) -> Bool {
         isDraining && !isInFlight && (failures > 0 || backlog == .none && !isHolding)
-    }
-
-    private func backoffMs(jitter: Double) -> Int64 {
-        var delayMs = limits.firstDelayMs
-        for _ in 1..<max(2, failures) where delayMs < limits.maxDelayMs && failures > 1 { delayMs *= 2 }
-        delayMs = min(delayMs, limits.maxDelayMs)
-        return delayMs - Int64(Double(delayMs / 2) * min(max(0, jitter), 1))
     }
 }

@@ -131,7 +131,7 @@ import Testing
         process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: input))
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try startProcess(process)
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RecipientListReaderTests {
     static func read(_ text: String, over transport: Transport = .v1) throws(EntryFault) -> RecipientList {
-        try RecipientListReader(transport: transport).read(Array(text.utf8))
+        try RecipientListReader(transport.traits()).read(Array(text.utf8))
     }
 
     static func reason(_ text: String, over transport: Transport = .v1) -> String? {
@@ -101,7 +101,7 @@ import Testing
         var text = Array("[".utf8)
         for index in 0..<100_000 { text += #"{"token":"t\#(index)","vars":{"n":"\#(index)"}},"#.utf8 }
         text += #" { "token" : "last" } ]"#.utf8
-        let recipients = try RecipientListReader(transport: .v1).read(text)
+        let recipients = try RecipientListReader(.v1).read(text)
         #expect(recipients.count == 100_001)
         #expect(recipients[99_999] == #"{"token":"t99999","vars":{"n":"99999"}}"#)
         #expect(recipients.last == #"{"token":"last"}"#)

@@ -68,6 +68,17 @@ import Testing
         #expect(decide(retry, attempts: 50) == .wait(untilMs: Self.start + 1_800_000))
     }
 
+    /// Where the simulator takes FCM's place, the demo does not wait for FCM's floors.
+    @Test func floorsAreCutToTheirMaximumAndRetryAfterIsNot() {
+        var policy = RetryPolicy(baseMs: 1_000)
+        policy.maximumFloorMs = 1_000
+        var retry = Retry(failure: Self.unavailable, floorMs: 60_000)
+        #expect(decide(retry, policy: policy) == .wait(untilMs: Self.start + 1_000))
+        #expect(decide(retry, random: 0.5, policy: policy) == .wait(untilMs: Self.start + 1_500))
+        retry.retryAfterMs = 5_000
+        #expect(decide(retry, policy: policy) == .wait(untilMs: Self.start + 5_000))
+    }
+
     @Test func sixtyMinutesEndTheTrying() {
         let retry = Retry(failure: Self.unavailable)
         #expect(decide(retry, after: Self.hour - 10_001) == .wait(untilMs: Self.start + Self.hour - 1))

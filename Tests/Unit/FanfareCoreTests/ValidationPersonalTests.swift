@@ -11,7 +11,7 @@ import Testing
         _ format: MessageFormat = .v1,
         over transport: Transport = .v1
     ) throws(EntryFault) -> PersonalMessages {
-        let checker = PersonalMessageChecker(format: format, transport: transport, legacyBody: .json)
+        let checker = PersonalMessageChecker(format: format, traits: transport.traits())
         return try checker.check(message: Array(message.utf8), variants: variants.map { Array($0.utf8) })
     }
 

@@ -27,8 +27,7 @@ struct EntryBuilder {
         hasSenderID: Bool = true
     ) -> IntakeValidator {
         IntakeValidator(
-            transport: transport,
-            legacyBody: body,
+            transport.traits(body: body),
             hasSenderID: hasSenderID,
             projectKeyTag: "{demo}",
             prefix: "fanfare"

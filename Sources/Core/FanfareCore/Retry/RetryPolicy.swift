@@ -33,6 +33,8 @@ public struct RetryPolicy: Equatable, Sendable {
     public var shortCapMs: Int64
     /// How long one recipient is tried, in milliseconds from its first attempt.
     public var triesEndMs: Int64
+    /// Cuts the floors of retries, in milliseconds. FCM asks for each floor, so only a simulator may cut them.
+    public var maximumFloorMs = Int64.max
 
     /// All values in milliseconds; negative ones count as 0.
     public init(
@@ -66,6 +68,8 @@ public struct RetryPolicy: Equatable, Sendable {
         expiresAtMs: Int64,
         random: Double
     ) -> RetryDecision {
+        var retry = retry
+        retry.floorMs = min(retry.floorMs, maximumFloorMs)
         let backoff = backoffMs(retry, attempts: attempts, elapsedMs: nowMs.subtracting(firstAttemptMs))
         let wait = max(backoff, retry.floorMs, retry.retryAfterMs ?? 0)
         let end = endOfTrying(

@@ -1,13 +1,8 @@
-/// How many topics and operators a condition may have.
-struct ConditionLimits: Equatable, Sendable {
-    var topics: Int
-    var operators: Int
+internal import FanfareModel
 
-    /// HTTP v1 counts topics, the older protocols operators.
-    static let v1 = ConditionLimits(topics: 5, operators: .max)
-    static let legacy = ConditionLimits(topics: .max, operators: 2)
+extension ConditionLimits {
     /// For a condition that has passed validation.
-    static let none = ConditionLimits(topics: .max, operators: .max)
+    static let none = ConditionLimits()
 
     /// Bytes, far above what a condition within the other limits needs.
     static let length = 8_192

@@ -16,8 +16,7 @@ public struct EntryCheck: Sendable {
     public init(_ settings: ProtocolSettings, hasSenderID: Bool, project: String, prefix: String) {
         self.settings = settings
         validator = IntakeValidator(
-            transport: settings.transport,
-            legacyBody: settings.legacyBody,
+            settings.traits,
             hasSenderID: hasSenderID,
             projectKeyTag: "{\(project)}",
             prefix: prefix

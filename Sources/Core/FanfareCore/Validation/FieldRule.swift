@@ -1,4 +1,5 @@
 internal import FanfareJSON
+internal import FanfareModel
 
 /// The rule for a member of a message. ``SchemaChecker`` applies tables of rules.
 indirect enum FieldRule: Sendable {
@@ -18,12 +19,8 @@ indirect enum FieldRule: Sendable {
     case textOrAnyObject
     /// An object whose names follow the rules of `data`, with values of any kind but null.
     case anyData
-    /// Allowed only with the `xmpp` transport.
-    case onlyOverXMPP(FieldRule)
-    /// Not allowed with the `xmpp` transport.
-    case notOverXMPP(FieldRule)
-    /// Not allowed in plain-text requests of the legacy transport.
-    case notAsText(FieldRule)
+    /// Allowed where the transport can carry this part.
+    case part(TransportTraits.MessagePart, FieldRule)
     /// A known member that is never allowed, for this reason.
     case refused(String)
 }

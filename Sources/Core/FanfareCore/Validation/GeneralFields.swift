@@ -42,19 +42,8 @@ enum GeneralFields {
     /// A time of the job; a time in another unit is refused with the remedy.
     private static func time(_ field: EntryField, _ fields: EntryFields) throws(EntryFault) -> Int64? {
         do throws(EntryFault) { return try fields.number(field, in: Job.times) } catch {
-            let digits = fields[field]?.filter(\.isASCIIDigit).drop { $0 == UInt8(ascii: "0") }.count ?? 0
-            guard digits == fields[field]?.count, let advice = unitAdvice(digits: digits) else { throw error }
+            guard let advice = fields[field].flatMap({ Job.unitAdvice($0) }) else { throw error }
             throw EntryFault(error.path, "\(error.rule); \(advice)")
-        }
-    }
-
-    /// The unit of a time of our days that has so many digits, as a question with its remedy.
-    private static func unitAdvice(digits: Int) -> String? {
-        switch digits {
-        case 9...11: "seconds? multiply by 1000"
-        case 15...16: "microseconds? divide by 1000"
-        case 17...19: "nanoseconds? divide by 1000000"
-        default: nil
         }
     }
 }

@@ -15,26 +15,22 @@ public enum IntakeDecision: Equatable, Sendable {
 /// The first broken rule is the reason, in this order: repeated and unknown fields as they stand in the entry, `id`,
 /// `op`, the choice of target, the other fields, the target's value, the message.
 public struct IntakeValidator: Sendable {
-    private let transport: Transport
-    private let legacyBody: LegacyBody
+    private let traits: TransportTraits
     private let management: ManagementRules
     private let audience: AudienceRules
 
     /// - Parameters:
-    ///   - transport: the transport of this project's sends.
-    ///   - legacyBody: what the requests of the legacy transport hold.
+    ///   - traits: of the transport of this project's sends.
     ///   - hasSenderID: whether the project's sender id is known, which operations on groups have to name.
     ///   - projectKeyTag: the project's id in braces.
     ///   - prefix: what the names of Fanfare's own keys start with, without the colon.
     public init(
-        transport: Transport,
-        legacyBody: LegacyBody,
+        _ traits: TransportTraits,
         hasSenderID: Bool,
         projectKeyTag: String,
         prefix: String
     ) {
-        self.transport = transport
-        self.legacyBody = legacyBody
+        self.traits = traits
         management = ManagementRules(hasSenderID: hasSenderID)
         audience = AudienceRules(projectKeyTag: projectKeyTag, prefix: prefix)
     }
@@ -68,7 +64,7 @@ public struct IntakeValidator: Sendable {
 
     private func checkMessage(of job: Job) throws(EntryFault) {
         guard job.isPersonal else { return try messageChecker(of: job).check(job.message) }
-        let checker = PersonalMessageChecker(format: job.format, transport: transport, legacyBody: legacyBody)
+        let checker = PersonalMessageChecker(format: job.format, traits: traits)
         _ = try checker.check(message: job.message, variants: job.variants)
     }
 
@@ -137,12 +133,7 @@ public struct IntakeValidator: Sendable {
     }
 
     func messageChecker(of job: Job) -> MessageChecker {
-        MessageChecker(
-            format: job.format,
-            transport: transport,
-            legacyBody: legacyBody,
-            isBroadcast: job.target.kind.isBroadcast
-        )
+        MessageChecker(format: job.format, traits: traits, isBroadcast: job.target.kind.isBroadcast)
     }
 
     private func chooseTarget(_ fields: EntryFields) throws(EntryFault) -> EntryField {
@@ -158,12 +149,7 @@ public struct IntakeValidator: Sendable {
 
     private func target(_ field: EntryField, _ value: [UInt8]) throws(EntryFault) -> Target {
         let path = field.rawValue
-        if field == .fid || field == .fids, transport != .v1 {
-            throw EntryFault(path, "only with the v1 transport, this project's is \(transport.rawValue)")
-        }
-        if transport == .legacy, legacyBody == .text, [.topic, .condition, .group].contains(field) {
-            throw EntryFault(path, SchemaChecker.hasNoPlainText)
-        }
+        if let kind = field.kindOfTarget, let reason = traits.refusal(of: kind) { throw EntryFault(path, reason) }
         switch field {
         case .tokens, .fids:
             var scanner = TokenListScanner(field: path, bytes: value)
@@ -171,15 +157,28 @@ public struct IntakeValidator: Sendable {
             return field == .fids ? .fids(recipients) : .tokens(recipients)
         case .topic: return .topic(try RecipientRules.topicName(value, at: path))
         case .condition:
-            return .condition(try ConditionParser.check(value, limits: transport == .v1 ? .v1 : .legacy))
+            return .condition(try ConditionParser.check(value, limits: traits.conditions))
         case .audience: return .audience(key: try audience.key(value))
-        case .recipients: return .recipients(try RecipientListReader(transport: transport).read(value))
+        case .recipients: return .recipients(try RecipientListReader(traits).read(value))
         default:
             try RecipientRules.checkToken(value, at: path)
             if field == .group { return .group(String(decoding: value, as: UTF8.self)) }
             var one = RecipientList(within: value)
             one.append(0..<value.count)
             return field == .fid ? .fids(one) : .tokens(one)
+        }
+    }
+}
+
+extension EntryField {
+    /// The kind of all recipients of a target; nil where each recipient has its own.
+    fileprivate var kindOfTarget: RecipientKind? {
+        switch self {
+        case .fid, .fids: .fid
+        case .topic: .topic
+        case .condition: .condition
+        case .group: .group
+        default: nil
         }
     }
 }

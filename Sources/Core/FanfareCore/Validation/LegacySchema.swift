@@ -1,19 +1,21 @@
+internal import FanfareModel
+
 /// The body of a legacy downstream message without its target, as the legacy HTTP and XMPP references describe it.
 enum LegacySchema {
     static let message = ObjectSchema(
         [
             "collapse_key": text,
-            "priority": .notAsText(.choice(["normal", "high"], anyCase: false)),
-            "content_available": .notAsText(.boolean),
-            "mutable_content": .notAsText(.boolean),
+            "priority": .part(.display, .choice(["normal", "high"], anyCase: false)),
+            "content_available": .part(.display, .boolean),
+            "mutable_content": .part(.display, .boolean),
             "time_to_live": .integer(0...MessageSchema.maximumLifetime),
-            "restricted_package_name": .notOverXMPP(text),
+            "restricted_package_name": .part(.packageName, text),
             "dry_run": .boolean,
             // A field of Google Cloud Messaging, which FCM ignores.
-            "delay_while_idle": .notAsText(.boolean),
+            "delay_while_idle": .part(.display, .boolean),
             "data": .anyData,
-            "notification": .notAsText(.object(notification)),
-            "delivery_receipt_requested": .onlyOverXMPP(.boolean),
+            "notification": .part(.display, .object(notification)),
+            "delivery_receipt_requested": .part(.deliveryReceipt, .boolean),
             "message_id": .refused("chosen by the worker"),
             "notification_key": .refused("withdrawn, give the entry's group instead"),
             "to": MessageSchema.targetIsInEntry,

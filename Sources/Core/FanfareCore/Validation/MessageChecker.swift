@@ -10,8 +10,7 @@ struct MessageChecker {
     static let maximumDepth = 64
 
     let format: MessageFormat
-    let transport: Transport
-    let legacyBody: LegacyBody
+    let traits: TransportTraits
     /// True for topics and conditions.
     let isBroadcast: Bool
 
@@ -30,7 +29,7 @@ struct MessageChecker {
     ///     placeholder has any format, and counts without the placeholder.
     func check(_ value: JSONValue, at path: String, isPersonal: Bool = false) throws(EntryFault) {
         try Self.checkWrapping(value, at: path)
-        var checker = SchemaChecker(transport: transport, legacyBody: legacyBody)
+        var checker = SchemaChecker(traits: traits)
         checker.acceptsPlaceholders = isPersonal
         try checker.check(value, .object(schema), at: path)
         // Always an object: the schema checked it.

@@ -11,7 +11,7 @@ public struct PersonalMessages: Sendable {
 
     /// - Parameter messages: checked by ``PersonalMessageChecker``.
     public init(_ messages: VariantTable<JSONObject>, format: MessageFormat) {
-        let rules = MessageChecker(format: format, transport: .v1, legacyBody: .json, isBroadcast: false)
+        let rules = MessageChecker(format: format, traits: .v1, isBroadcast: false)
         self.messages = messages
         sizes = messages.map { _, message in TemplateSize(message, measure: rules.totals) }
     }
@@ -33,8 +33,8 @@ public struct PersonalMessageChecker: Sendable {
 
     private let rules: MessageChecker
 
-    public init(format: MessageFormat, transport: Transport, legacyBody: LegacyBody) {
-        rules = MessageChecker(format: format, transport: transport, legacyBody: legacyBody, isBroadcast: false)
+    public init(format: MessageFormat, traits: TransportTraits) {
+        rules = MessageChecker(format: format, traits: traits, isBroadcast: false)
     }
 
     /// - Parameters:

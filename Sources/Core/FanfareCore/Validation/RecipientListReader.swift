@@ -8,9 +8,9 @@ public struct RecipientListReader: Sendable {
     private static let maximumDepth = 65
     private static let path = "recipients"
 
-    private let transport: Transport
+    private let traits: TransportTraits
 
-    public init(transport: Transport) { self.transport = transport }
+    public init(_ traits: TransportTraits) { self.traits = traits }
 
     /// - Returns: each recipient as compact JSON on one line. A fault that fails only its recipient is still in it. They
     ///   are parts of `bytes`, except for elements with white space or needless escapes, which are copied.
@@ -49,9 +49,7 @@ public struct RecipientListReader: Sendable {
 
     private func check(_ element: RecipientElement, at index: Int) throws(EntryFault) {
         let path = Self.path(of: index, element.kind.rawValue)
-        if element.kind == .fid, transport != .v1 {
-            throw EntryFault(path, "only with the v1 transport, this project's is \(transport.rawValue)")
-        }
+        if let reason = traits.refusal(of: element.kind) { throw EntryFault(path, reason) }
         guard !RecipientRules.isToken(element.recipient) else { return }
         try RecipientRules.checkToken(element.recipient.bytes, at: path)
     }

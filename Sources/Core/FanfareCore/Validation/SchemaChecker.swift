@@ -4,12 +4,7 @@ internal import FanfareTemplate
 
 /// Checks a JSON value by a ``FieldRule``. The first fault in the order of the message is reported.
 struct SchemaChecker {
-    /// Plain-text requests carry one token, data, and four options.
-    static let hasNoPlainText = "has no counterpart in plain text"
-
-    let transport: Transport
-    /// Ignored unless ``transport`` is legacy.
-    let legacyBody: LegacyBody
+    let traits: TransportTraits
     /// True for a message in which `PlaceholderPaths` has checked the placeholders.
     var acceptsPlaceholders = false
 
@@ -48,16 +43,8 @@ struct SchemaChecker {
                 let memberPath = "\(path()).\(Excerpt.plain(member.key))"
                 try require(member.value != .null, memberPath, "must not be null, which has no text form")
             }
-        case .onlyOverXMPP(let rule):
-            guard transport == .xmpp else {
-                throw EntryFault(path(), "only with the xmpp transport, this project's is \(transport.rawValue)")
-            }
-            try check(value, rule, at: path())
-        case .notOverXMPP(let rule):
-            try require(transport != .xmpp, path(), "has no counterpart over XMPP")
-            try check(value, rule, at: path())
-        case .notAsText(let rule):
-            try require(transport != .legacy || legacyBody == .json, path(), Self.hasNoPlainText)
+        case .part(let part, let rule):
+            if let reason = traits.refusal(of: part) { throw EntryFault(path(), reason) }
             try check(value, rule, at: path())
         case .refused(let rule): throw EntryFault(path(), rule)
         }

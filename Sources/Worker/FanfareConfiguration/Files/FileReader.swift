@@ -9,7 +9,7 @@ public enum FileReader {
         /// Whether no file has that path.
         var isMissing = false
 
-        public init(reason: String) { self.reason = reason }
+        init(reason: String) { self.reason = reason }
 
         fileprivate init(code: Int32) {
             reason = String(cString: strerror(code))

@@ -32,10 +32,10 @@ struct SecretReader {
             problems.append("projects: none; name at least one" + hint)
         }
         for project in configuration.projects {
-            switch project.transport {
-            case .v1: secrets.credentials[project.id] = credential(of: project)
-            case .legacy: secrets.serverKeys[project.id] = serverKey(of: project)
-            case .xmpp:
+            switch project.traits.identity {
+            case .accessToken: secrets.credentials[project.id] = credential(of: project)
+            case .serverKey: secrets.serverKeys[project.id] = serverKey(of: project)
+            case .login:
                 if project.senderID == nil {
                     problems.append("projects.\(project.id).sender_id: none; xmpp logs in with it")
                 }
@@ -43,10 +43,9 @@ struct SecretReader {
             }
         }
         for project in configuration.projects {
-            let file = project.transport == .v1 ? project.credentials?.file : project.serverKeyFile
-            guard let file, deleted.contains(file.path) else { continue }
-            secrets.deleted[project.id] =
-                "\(project.transport == .v1 ? "credentials" : "server_key_file"): the file was deleted"
+            guard let file = project.secretFile, deleted.contains(file.path) else { continue }
+            let setting = project.traits.identity == .accessToken ? "credentials" : "server_key_file"
+            secrets.deleted[project.id] = "\(setting): the file was deleted"
         }
         secrets.adminToken = adminToken()
         secrets.redis = redisPasswords()
@@ -222,9 +221,7 @@ struct SecretReader {
         let name = file.path.dropFirst(file.folder.count)
         return (name == "ca.pem" || name.hasPrefix("service-account-") || name.hasPrefix("server-key-"))
             && configuration.projects.contains { project in
-                let origin = String(project.endpoint.dropFirst("https://".count))
-                let authority = project.transport == .xmpp ? project.xmppHost : origin
-                return HostPolicy.host(authority: authority).map { Loopback.names($0) } == true
+                HostPolicy.host(authority: project.authority).map { Loopback.names($0) } == true
             }
     }
 

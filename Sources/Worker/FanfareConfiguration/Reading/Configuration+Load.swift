@@ -135,7 +135,7 @@ extension Configuration {
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
             problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
         }
-        for project in projects where project.topicAPI == .v1 && project.transport != .v1 {
+        for project in projects where project.topicAPI == .v1 && project.traits.identity != .accessToken {
             problems.append(
                 "projects.\(project.id).topic_api: v1 needs a service account, and so transport v1, not "
                     + "\(project.transport.rawValue)"
@@ -185,7 +185,7 @@ extension Configuration {
             }
         }
         return warnings
-            + projects.filter { $0.legacyBody == .text && $0.transport != .legacy }.map {
+            + projects.filter { $0.legacyBody != .json && $0.traits == $0.transport.traits() }.map {
                 "projects.\($0.id).legacy_body: text has no effect with transport \($0.transport.rawValue)"
             }
     }

@@ -22,7 +22,7 @@ extension Configuration {
 
     /// The paths of the projects' credential files and server keys.
     var credentialPaths: Set<String> {
-        Set(projects.compactMap { ($0.transport == .v1 ? $0.credentials?.file : $0.serverKeyFile)?.path })
+        Set(projects.compactMap { $0.secretFile?.path })
     }
 
     /// Loads a state, and where files of `projects_dir` are refused, the state without them.

@@ -12,8 +12,7 @@ extension Configuration {
         public var serverKeyFile: ConfiguredFile?
         /// Digits.
         public var senderID: String?
-        /// `https://host[:port]`, without a slash at its end.
-        public var endpoint = "https://fcm.googleapis.com"
+        private var namedEndpoint: String?
         public var xmppHost = "fcm-xmpp.googleapis.com"
         public var xmppPort = 5_235
         public var legacyBody = LegacyBody.json
@@ -29,8 +28,26 @@ extension Configuration {
 
         public init(id: String) { self.id = id }
 
+        /// `https://host[:port]`, without a slash at its end.
+        public var endpoint: String {
+            get { namedEndpoint ?? traits.origin }
+            set { namedEndpoint = newValue }
+        }
+
+        public var traits: TransportTraits { transport.traits(body: legacyBody) }
+
         /// Where the project's sends go.
-        public var destination: String { transport == .xmpp ? "\(xmppHost):\(xmppPort)" : endpoint }
+        public var destination: String { traits.route == .xmpp ? authority : endpoint }
+
+        /// ``destination`` without a scheme: `host[:port]`.
+        var authority: String {
+            traits.route == .xmpp ? "\(xmppHost):\(xmppPort)" : String(endpoint.dropFirst("https://".count))
+        }
+
+        /// Of the project's identity; nil where none is named.
+        var secretFile: ConfiguredFile? {
+            traits.identity == .accessToken ? credentials?.file : serverKeyFile
+        }
 
         /// The origin of the Instance ID API. Defaults to ``endpoint`` unless that is Google's: with a sandbox or a
         /// gateway, subscriptions must not be changed at Google.

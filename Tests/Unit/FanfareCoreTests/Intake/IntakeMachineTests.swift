@@ -67,6 +67,18 @@ import Testing
         #expect(machine.demand(now: now + Self.second).leftovers == .none)
     }
 
+    @Test func postponedEntryIsReadAgainAndStopsNoOther() {
+        let large = IntakeBuffer<TestEntry>.mostBytes
+        var machine = Machine()
+        let entries = ["a", "b"].map { TestEntry($0, large) }
+        let now = 5 * Self.second
+        #expect(machine.texts(.received(entries)) == ["check a"])
+        #expect(machine.texts(.postponed(entries[0]), now: now) == ["check b", "read"])
+        #expect(machine.texts(.answered(entries[1], reply: .done, isOurs: true)) == ["count accepted", "read"])
+        #expect(machine.isIdle && machine.demand(now: now).room > 0 && machine.demand(now: now).leftovers == .later)
+        #expect(machine.demand(now: now + Self.second).leftovers == .readable)
+    }
+
     @Test func foundLeftoversAreReadAfterEntriesInFlight() {
         var machine = machine()
         #expect(machine.texts(.leftoversFound).isEmpty)

@@ -118,7 +118,7 @@ import Testing
         process.standardInput = try FileHandle(forReadingFrom: input)
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try startProcess(process)
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)

@@ -33,7 +33,7 @@ struct MessageSchemaText {
                 "additionalProperties": ["type": ["string", "number", "boolean", "array", "object"]],
             ]
         // A project's transport is not the job's to say.
-        case .onlyOverXMPP(let rule), .notOverXMPP(let rule), .notAsText(let rule): return schema(rule, name)
+        case .part(_, let rule): return schema(rule, name)
         case .refused: return ["not": Schema()]
         }
     }

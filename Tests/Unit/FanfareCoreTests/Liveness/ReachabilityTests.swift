@@ -37,7 +37,23 @@ import Testing
         #expect(known.isAnswering(now: 30 * Self.second))
         #expect(!known.isAnswering(now: 40 * Self.second), "too long ago")
         observe(&known, .unsent(reason: Self.refused), at: 22)
-        #expect(outage(known, at: 26) == nil && !known.isAnswering(now: 26 * Self.second))
+        #expect(outage(known, at: 26) == nil && known.isAnswering(now: 26 * Self.second), "one failure proves nothing")
+        observe(&known, .unsent(reason: Self.refused), at: 27)
+        #expect(outage(known, at: 27) != nil && !known.isAnswering(now: 27 * Self.second))
+    }
+
+    /// On a slow machine answers come in bursts, with timeouts in between.
+    @Test func timeoutsBesideAnswersAreNoOutage() {
+        var known = Reachability()
+        observe(&known, .answered(HTTPAnswer(status: 200)), at: 100)
+        for second in 101...114 as ClosedRange<UInt64> {
+            observe(&known, .ambiguous(reason: "no answer in time"), at: second)
+            #expect(outage(known, at: second) == nil && known.isAnswering(now: second * Self.second))
+        }
+        #expect(outage(known, at: 116)?.sinceMs == 101_000, "no answer for more than 15 s")
+        #expect(!known.isAnswering(now: 116 * Self.second))
+        observe(&known, .answered(HTTPAnswer(status: 200)), at: 117)
+        #expect(outage(known, at: 117) == nil && known.isAnswering(now: 117 * Self.second))
     }
 
     @Test func refusedStreamIsNeitherFailureNorAnswer() {
