@@ -178,13 +178,31 @@ public final class EventLoop {
             let count = wait(into: &events, poll: inboxesHoldMore)
             now = Self.readClock()
             for index in 0..<count { dispatch(events[index]) }
-            let horizon = timers.horizon
-            while let body = timers.popDue(now, before: horizon) { body() }
-            inboxesHoldMore = false
-            for drain in drains where drain.body() { inboxesHoldMore = true }
-            for hook in turnEnds { hook.body() }
+            inboxesHoldMore = runDue()
         }
         stopping = false
+    }
+
+    /// - Returns: whether the inboxes hold more messages.
+    private func runDue() -> Bool {
+        let horizon = timers.horizon
+        while let body = timers.popDue(now, before: horizon) { body() }
+        var inboxesHoldMore = false
+        for drain in drains where drain.body() { inboxesHoldMore = true }
+        for hook in turnEnds { hook.body() }
+        return inboxesHoldMore
+    }
+
+    /// Runs the turns of the next milliseconds without waiting for them: ``now`` is each timer's time. For tests, in the
+    /// place of ``run()``; descriptors are not watched.
+    func advance(milliseconds: Int64 = 0) {
+        let end = now + UInt64(milliseconds) * 1_000_000
+        var isDue = true
+        while isDue {
+            now = max(now, min(timers.nextDeadline ?? end, end))
+            let inboxesHoldMore = runDue()
+            isDue = inboxesHoldMore || now < end || (timers.nextDeadline ?? .max) <= end
+        }
     }
 
     /// Ends ``run()`` after the current turn. Called on the loop.

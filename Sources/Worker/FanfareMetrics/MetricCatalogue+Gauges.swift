@@ -54,6 +54,11 @@ extension MetricCatalogue {
     public static let jobsOpen = shared("fanfare_jobs_open", "Jobs that are neither over nor parked.")
     public static let jobsParked = shared("fanfare_jobs_parked", "Jobs that are parked until an operator replays them.")
     public static let jobsScheduled = shared("fanfare_jobs_scheduled", "Jobs that wait for their not_before.")
+    public static let jobsStopped = shared(
+        "fanfare_jobs_stopped",
+        labels: [project, .init("guard", ["stop_if", "message", "canary"])],
+        "Jobs that a guard has paused and that wait to be resumed; a canary may continue by itself."
+    )
     public static let resultsUnread = shared(
         "fanfare_results_unread",
         "Entries of the results stream that the slowest consumer group has not acknowledged; 0 without a group."
@@ -78,7 +83,7 @@ extension MetricCatalogue {
     static let fleet = [
         recipientsWaiting, recipientsRetrying, entriesWaiting, oldestWait, drain, fanoutsWaiting, fanoutActive,
         fanoutEpoch, cooldown, permits, permitRate, quota, deadJobs, jobsOpen, jobsParked, jobsScheduled,
-        resultsUnread, paused, unreachable, blocked, pressure, workersAlive,
+        jobsStopped, resultsUnread, paused, unreachable, blocked, pressure, workersAlive,
     ]
 
     // MARK: Process

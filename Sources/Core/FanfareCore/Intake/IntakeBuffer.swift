@@ -49,9 +49,14 @@ struct IntakeBuffer<Entry: IntakeEntry> {
 
     /// The entry could not be handed over. Entries that wait would fail too and are dropped: all stay pending in Redis.
     mutating func fail(_ entry: Entry, now: UInt64) {
-        finish(entry)
+        postpone(entry, now: now)
         waiting.removeAll(keepingCapacity: true)
         failedAt = now
+    }
+
+    /// The entry stays pending in Redis and is read again.
+    mutating func postpone(_ entry: Entry, now: UInt64) {
+        finish(entry)
         leftoversAt = min(leftoversAt ?? .max, now.adding(Self.rereadNs))
     }
 

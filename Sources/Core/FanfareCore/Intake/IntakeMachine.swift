@@ -20,6 +20,8 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         case rejected(Entry, isNew: Bool)
         /// Redis did not do it: the entry stays pending.
         case failed(Entry)
+        /// The job that has the entry's id is about to end: the entry stays pending, and others continue.
+        case postponed(Entry)
         /// Entries of dead consumers were given to this one.
         case leftoversFound
         case leftoversReread
@@ -69,6 +71,10 @@ public struct IntakeMachine<Entry: IntakeEntry> {
             finish(entry, &actions)
         case .failed(let entry):
             buffer.fail(entry, now: now)
+            actions.append(.read)
+        case .postponed(let entry):
+            buffer.postpone(entry, now: now)
+            begin(&actions)
             actions.append(.read)
         case .leftoversFound: buffer.addLeftovers(now: now)
         case .leftoversReread: buffer.rereadLeftovers()

@@ -3,7 +3,9 @@ public import FanfareModel
 /// Decides whether the services that a project needs can be reached, from the outcomes of requests to them.
 ///
 /// A service is unreachable when at least two requests failed, over at least ``patienceNs``, and none was answered in
-/// between. An answer is a status of whatever kind. Times are nanoseconds of a clock that only grows, except `sinceMs`.
+/// between. An answer is a status of whatever kind. A request without an answer may be slow: if no failure shows that a
+/// request could not be sent, the service must not have answered for ``answeringNs``. Times are nanoseconds of a clock that
+/// only grows, except `sinceMs`.
 public struct Reachability: Sendable {
     public enum Service: String, CaseIterable, Sendable {
         case tokenEndpoint = "the token endpoint"
@@ -23,6 +25,9 @@ public struct Reachability: Sendable {
 
     /// Failures since the latest answer.
     private struct Failures {
+        var answeredAt: UInt64?
+        /// Whether a request could not be sent.
+        var hasUnsent = false
         var count = 0
         var firstAt: UInt64 = 0
         var lastAt: UInt64 = 0
@@ -34,11 +39,10 @@ public struct Reachability: Sendable {
     public static let patienceNs: UInt64 = 5_000_000_000
     /// After this time without a further attempt nothing is known of a service.
     public static let memoryNs: UInt64 = 150_000_000_000
-    /// FCM counts as answering for this long after an answer.
+    /// A service counts as answering for this long after an answer.
     public static let answeringNs: UInt64 = 15_000_000_000
 
     private var failures = [Failures](repeating: Failures(), count: Service.allCases.count)
-    private var fcmAnsweredAt: UInt64?
 
     public init() {}
 
@@ -53,13 +57,14 @@ public struct Reachability: Sendable {
     ) {
         switch outcome {
         case .answered, .stanza:
-            if service == .fcm { fcmAnsweredAt = now }
             if failures[service.index].count > 0 { failures[service.index] = Failures() }
+            failures[service.index].answeredAt = now
         case .unsent(let reason), .ambiguous(let reason):
             var known = failures[service.index]
             if known.count == 0 { (known.firstAt, known.sinceMs) = (now, nowMs()) }
             known.count = known.count.adding(1)
             known.lastAt = now
+            if case .unsent = outcome { known.hasUnsent = true }
             if let cause = Self.cause(of: reason) { known.cause = cause }
             failures[service.index] = known
         // The server said that it did not process the request, so this is neither an answer nor an outage.
@@ -71,7 +76,7 @@ public struct Reachability: Sendable {
     public func outage(of service: Service, now: UInt64) -> Outage? {
         let known = failures[service.index]
         guard known.count > 1, now.subtracting(known.firstAt) >= Self.patienceNs,
-            now.subtracting(known.lastAt) <= Self.memoryNs
+            now.subtracting(known.lastAt) <= Self.memoryNs, known.hasUnsent || !isAnswering(service, now: now)
         else { return nil }
         return Outage(service: service, sinceMs: known.sinceMs, cause: known.cause.isEmpty ? "no answer" : known.cause)
     }
@@ -79,10 +84,13 @@ public struct Reachability: Sendable {
     /// Whether no request to the service failed since its latest answer.
     public func isWithoutFailure(_ service: Service) -> Bool { failures[service.index].count == 0 }
 
-    /// Whether FCM answered lately, and nothing has failed since.
+    /// Whether FCM answered lately, and is not away since. A failure beside answers proves nothing.
     public func isAnswering(now: UInt64) -> Bool {
-        guard let at = fcmAnsweredAt, failures[Service.fcm.index].count == 0 else { return false }
-        return now.subtracting(at) <= Self.answeringNs
+        isAnswering(.fcm, now: now) && outage(of: .fcm, now: now) == nil
+    }
+
+    private func isAnswering(_ service: Service, now: UInt64) -> Bool {
+        failures[service.index].answeredAt.map { now.subtracting($0) <= Self.answeringNs } ?? false
     }
 
     /// The cause in the words of an operator: `libcurl 7: Failed to connect; hint` becomes

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import FCMWire
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareModel
 internal import Logging
@@ -20,7 +21,7 @@ final class Intake {
     private var rejectionReports = LogThrottle(seconds: 60)
     private let rejections = RejectionLog()
     private var audienceWarnings = AudienceWarnings()
-    private var windows = SendWindows()
+    private var windows = SendWindows(rules: ZoneFiles.rules)
 
     /// Called when entries were handed over, so that reading may go on.
     var onHandedOver: () -> Void = {}
@@ -30,8 +31,7 @@ final class Intake {
         self.claimer = claimer
         self.sends = sends
         validator = IntakeValidator(
-            transport: project.project.transport,
-            legacyBody: project.project.legacyBody,
+            project.project.traits,
             hasSenderID: project.project.senderID != nil,
             projectKeyTag: "{\(project.project.id)}",
             prefix: project.configuration.prefix
@@ -127,6 +127,7 @@ final class Intake {
         project.redis.append(call.command(project.keys), as: .intake) { [weak self] result in
             guard let self else { return }
             switch result {
+            case .failure(let error) where error.code.rawValue == IntakeReply.ending: handle(.postponed(pending))
             case .failure(let error):
                 report("Entries cannot be handed over yet.", &failureReports, pending, error)
                 handle(.failed(pending))

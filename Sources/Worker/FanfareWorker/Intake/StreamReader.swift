@@ -8,7 +8,7 @@ internal import StreamWire
 /// ``ReadPlan`` decides what to read; this class reads it.
 final class StreamReader {
     private let loop: EventLoop
-    private let connection: RedisConnection
+    private let connection: any CommandConnection
     private let consumer: String
     /// By their streams' places in the plan. The place of a project that was removed is empty until another one takes it.
     private var projects: [ProjectRunner?] = []
@@ -23,7 +23,7 @@ final class StreamReader {
 
     init(
         loop: EventLoop,
-        connection: RedisConnection,
+        connection: any CommandConnection,
         consumer: String,
         logger: Logger
     ) {

@@ -34,12 +34,12 @@ final class ProjectContext {
 
     init(
         loop: EventLoop,
-        redis: RedisConnection,
+        redis: any CommandConnection,
         configuration: WorkerConfiguration,
         project: WorkerConfiguration.Project,
         leases: LeaseTable,
         quarantine: Quarantine,
-        pools: PoolGroup,
+        pools: PoolGroup = PoolGroup(),
         registry: MetricRegistry,
         logger: Logger
     ) {
@@ -166,11 +166,11 @@ extension SendMachine.Settings {
             topicAPI: project.topicAPI
         )
         maxInFlight = configuration.maxInFlight
-        // A multicast sends a whole batch in one request, so its watermark covers the batch.
-        window = project.transport == .legacy ? Batch.maximumSize : configuration.window
+        window = project.traits.isMulticast ? Batch.maximumSize : configuration.window
         flushMs = configuration.flushMs
         quotaPerMinute = project.quotaPerMinute
         retryPercent = configuration.retryPercent
+        if let waitMs = configuration.simulatedRetryMs { (policy.baseMs, policy.maximumFloorMs) = (waitMs, waitMs) }
         canRefreshCredential = project.credential != nil
     }
 }

@@ -15,17 +15,17 @@ final class ProjectRunner {
     let gauges: ProjectGauges
     private let history: HistoryRecorder
     private let credentials: any CredentialSource
-    private let router: TransportRouter
+    private let channels: ProjectChannels
     let writer: FlushWriter
     private let sends: SendDriver
-    private let claimer: Claimer
+    let claimer: Claimer
     let reclaimer: Reclaimer
     private let copier: AudienceCopier
-    private let janitor: Janitor
+    let janitor: Janitor
     private let stateCheck: StateCheck
     private let trouble: TroubleReporter
     let registration: Registration
-    private let reconciler: Reconciler
+    let reconciler: Reconciler
     private var link: XMPPLink?
     private var needsSend = false
     private var turnEnd: TurnEndID?
@@ -54,14 +54,9 @@ final class ProjectRunner {
             credentials = ServerKeyCredential(context.project)
         }
         if let project = credentials.projectID { context.machine.credentialProject = project }
-        router = TransportRouter(
-            loop: context.loop,
-            origin: origin,
-            project: context,
-            credentialProject: credentials.projectID
-        )
+        channels = ProjectChannels(context, origin: origin, credentials)
         writer = FlushWriter(project: context, replayBuffer: former?.replayBuffer)
-        sends = SendDriver(project: context, router: router, credentials: credentials, writer: writer)
+        sends = SendDriver(project: context, router: channels.router, credentials: credentials, writer: writer)
         claimer = Claimer(project: context, sends: sends)
         intake = Intake(project: context, claimer: claimer, sends: sends)
         reclaimer = Reclaimer(project: context, intake: intake, claimer: claimer)
@@ -71,9 +66,9 @@ final class ProjectRunner {
         trouble = TroubleReporter(project: context, credentials: credentials)
         registration = Registration(project: context)
         reconciler = Reconciler(project: context, claimer: claimer, intake: intake, sends: sends, writer: writer)
-        gauges = ProjectGauges(project: context, router: router, credentials: credentials)
+        gauges = ProjectGauges(project: context, channels: channels, credentials: credentials)
         history = HistoryRecorder(project: context, gauges: gauges)
-        if let pool = router.xmpp, let serverKey = credentials as? ServerKeyCredential {
+        if let pool = channels.xmpp, let serverKey = credentials as? ServerKeyCredential {
             link = XMPPLink(project: context, pool: pool, credential: serverKey)
         }
         connect()
@@ -226,7 +221,7 @@ final class ProjectRunner {
     }
 
     func close() {
-        router.close()
+        channels.router.close()
         credentials.close()
         context.close()
         gauges.close()

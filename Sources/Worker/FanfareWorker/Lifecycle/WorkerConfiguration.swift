@@ -22,6 +22,7 @@ public struct WorkerConfiguration: Sendable {
 
         var id: String { settings.id }
         var transport: Transport { settings.transport }
+        var traits: TransportTraits { settings.traits }
         var httpEngine: HTTPEngine { settings.httpEngine }
         var endpoint: String { settings.endpoint }
         var legacyBody: LegacyBody { settings.legacyBody }
@@ -44,6 +45,8 @@ public struct WorkerConfiguration: Sendable {
     /// The name of this process among the workers, unique in the fleet.
     public let name: String
     var exitWhenIdle = false
+    /// The least wait before a retry, in milliseconds, where the simulator takes FCM's place; nil for what FCM asks for.
+    public var simulatedRetryMs: Int64?
     /// With its user and password; nil for none.
     var proxy: HTTPProxy?
     /// As ``Secrets/startContents``.

@@ -29,6 +29,7 @@ final class WorkerShard {
     /// Projects that are being drained while the worker runs, by their ids.
     private var transitions: [String: ProjectTransition] = [:]
     private var retries = OpenRetries()
+    private var lostWorkers = LostWorkers()
 
     init(
         loop: EventLoop,
@@ -85,6 +86,7 @@ final class WorkerShard {
 
     private func start(_ link: ServerLink) {
         link.onReconnected = { [weak self] in self?.monitor.reconnected() }
+        link.onLost = { [weak self] worker, project, batches in self?.lost(worker, project, batches) }
         link.start()
     }
 
@@ -107,6 +109,22 @@ final class WorkerShard {
             isConnected: links.allSatisfy(\.isLoaded),
             isDraining: isDraining,
             projects: runners.map { $0.gauges.status() }
+        )
+    }
+
+    // MARK: Lost workers
+
+    /// Waits until the renewals of every project had time to show the loss, and logs it once.
+    private func lost(_ lease: String, _ project: String, _ batches: Int64) {
+        guard let worker = lostWorkers.add(lease: lease, project: project, batches: batches) else { return }
+        loop.schedule(afterMilliseconds: configuration.renewMs + 1_000) { [weak self] in self?.logLoss(of: worker) }
+    }
+
+    private func logLoss(of worker: String) {
+        guard let loss = lostWorkers.remove(worker) else { return }
+        logger.warning(
+            "A worker is lost; its batches are taken over.",
+            metadata: ["worker": "\(worker)", "batches": "\(loss.batches)", "projects": "\(loss.projectNames)"]
         )
     }
 
@@ -274,6 +292,7 @@ final class WorkerShard {
     }
 
     private func close(_ end: WorkerEnd) {
+        for worker in lostWorkers.workers { logLoss(of: worker) }
         for runner in runners { runner.close() }
         register.close()
         for link in links { link.close() }

@@ -42,22 +42,27 @@ final class Heartbeat: Sendable {
     }
 }
 
-private final class HeartbeatDriver {
+/// Renews the leases on the heartbeat's loop.
+final class HeartbeatDriver {
     private let loop: EventLoop
     /// By project in a cluster; otherwise one for all, with the key "".
-    private var connections: [String: RedisConnection] = [:]
+    private var connections: [String: any CommandConnection] = [:]
     private let timeouts: RedisTimeouts
     private let configuration: WorkerConfiguration
     private let leases: LeaseTable
     private let reports: Inbox<Heartbeat.Report>
     private let card: WorkerRegistration
+    private let makeConnection: ((_ project: String) -> any CommandConnection)?
 
+    /// - Parameter connection: makes the connection of a project, or with "" of all; nil: to the configured server.
     init(
         loop: EventLoop,
         configuration: WorkerConfiguration,
         leases: LeaseTable,
-        reports: Inbox<Heartbeat.Report>
+        reports: Inbox<Heartbeat.Report>,
+        connection: ((_ project: String) -> any CommandConnection)? = nil
     ) {
+        makeConnection = connection
         self.loop = loop
         // Bounded by the renewal interval: after a pause longer than the lease a live worker would be declared dead.
         var timeouts = RedisTimeouts()
@@ -83,14 +88,16 @@ private final class HeartbeatDriver {
     }
 
     private func connect(_ name: String, key: String?) {
-        let connection = RedisConnection(
-            loop: loop,
-            deployment: configuration.redis,
-            key: key,
-            name: "fanfare-lease",
-            tls: configuration.tls,
-            timeouts: timeouts
-        )
+        let connection: any CommandConnection =
+            makeConnection?(name)
+            ?? RedisConnection(
+                loop: loop,
+                deployment: configuration.redis,
+                key: key,
+                name: "fanfare-lease",
+                tls: configuration.tls,
+                timeouts: timeouts
+            )
         connection.onFunctionMissing = { [reports] in reports.send(.functionsMissing(project: name)) }
         connections[name] = connection
         connection.connect()

@@ -12,6 +12,8 @@ final class Reclaimer {
     private let claimer: Claimer
     private var detector: FailureDetector
     private var plan = ReclaimPlan()
+    /// Called when a worker was declared dead by this one, with its name and the number of batches that were freed.
+    var onLost: (_ worker: String, _ batches: Int64) -> Void = { _, _ in }
 
     init(project: ProjectContext, intake: Intake, claimer: Claimer) {
         self.project = project
@@ -30,10 +32,7 @@ final class Reclaimer {
                 FunctionLibrary.declareDead(project.keys, worker: dead.worker, counter: dead.counter)
             ) { [weak self] result in
                 guard let self, case .success(let value) = result, let freed = value.integer, freed >= 0 else { return }
-                project.logger.warning(
-                    "A worker was declared dead; its batches are taken over.",
-                    metadata: ["worker": "\(dead.worker)", "batches": "\(freed)"]
-                )
+                onLost(dead.worker, freed)
                 claimer.claim(afterMs: 0)
             }
         }

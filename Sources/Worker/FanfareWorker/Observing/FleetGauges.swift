@@ -9,6 +9,7 @@ final class FleetGauges {
     private let blocked: GaugeCell
     private let unreachable: GaugeCell
     private let pressure: [(kind: String, cell: GaugeCell)]
+    private let stopped: [(field: String, cell: GaugeCell)]
     private let age: GaugeCell
     private var readAt: UInt64?
     /// Recipients and pushed jobs that waited at the last reading.
@@ -34,6 +35,8 @@ final class FleetGauges {
         unreachable = gauge(MetricCatalogue.unreachable)
         let kinds = MetricCatalogue.pressure.labels.last?.values ?? []
         pressure = kinds.map { ($0, registry.gauge(MetricCatalogue.pressure, project, $0)) }
+        let guards = MetricCatalogue.jobsStopped.labels.last?.values ?? []
+        stopped = guards.map { ("stopped_by_\($0)", registry.gauge(MetricCatalogue.jobsStopped, project, $0)) }
         age = gauge(MetricCatalogue.fleetAge)
     }
 
@@ -55,6 +58,7 @@ final class FleetGauges {
         let isPartial = fields.flag("unreachable_partly")
         unreachable.set(!(fields.text("unreachable") ?? "").isEmpty && !isPartial)
         for one in pressure { one.cell.set(one.kind == fields.text("pressure")) }
+        for one in stopped { one.cell.set(number(one.field)) }
         readAt = now
         return true
     }

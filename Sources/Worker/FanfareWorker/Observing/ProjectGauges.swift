@@ -8,7 +8,7 @@ internal import StreamWire
 /// Updates the gauges of one project: from this worker's roles with each call, from Redis once in five seconds.
 final class ProjectGauges {
     private let project: ProjectContext
-    private let router: TransportRouter
+    private let channels: ProjectChannels
     private let credentials: any CredentialSource
     private let fleet: FleetGauges
     private let inFlight: GaugeCell
@@ -26,11 +26,11 @@ final class ProjectGauges {
 
     init(
         project: ProjectContext,
-        router: TransportRouter,
+        channels: ProjectChannels,
         credentials: any CredentialSource
     ) {
         self.project = project
-        self.router = router
+        self.channels = channels
         self.credentials = credentials
         let (id, registry) = (project.project.id, project.registry)
         let (transport, engine) = (project.project.transport.rawValue, project.project.httpEngine.rawValue)
@@ -52,7 +52,7 @@ final class ProjectGauges {
         inFlight.set(project.machine.inFlight)
         limit.set(project.machine.limit.limit)
         unwritten.set(project.machine.gate.uncommitted)
-        let open = router.openConnections
+        let open = channels.openConnections
         connections.set(open.sends)
         managementConnections.set(open.management)
         fleet.updateAge(now: project.loop.now)

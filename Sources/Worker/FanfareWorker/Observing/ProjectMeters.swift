@@ -112,6 +112,7 @@ final class ProjectMeters {
         for status in [ResultStatus.sent, .failed, .unknown] {
             totals[HistoryRecord.status(status)] = Int64(statuses[status.index].value)
         }
+        totals[HistoryRecord.maybeDup] = Int64(maybeDuplicates.value)
         totals[HistoryRecord.retries] = causes.reduce(0) { $0 + Int64($1.value) }
         for (error, cell) in errors { totals[HistoryRecord.error(error.rawValue)] = Int64(cell.value) }
         for (bucket, count) in sends.latency.bucketCounts.enumerated() {

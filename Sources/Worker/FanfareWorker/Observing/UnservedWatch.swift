@@ -10,19 +10,19 @@ internal import StreamWire
 /// It does not run in a cluster, where a worker is connected to the nodes of its own projects only.
 final class UnservedWatch {
     private let loop: EventLoop
-    private let redis: RedisConnection
+    private let redis: any CommandConnection
     private let prefix: String
     /// The projects that this worker serves.
     var own: Set<String>
     private let logger: Logger
     private var notices: [String: ConditionNotice] = [:]
-    /// When each project was first seen without a worker, Unix milliseconds.
+    /// Since when each project's oldest job waits, as the dashboard says it, Unix milliseconds.
     private var begins: [String: Int64] = [:]
 
     private static let everyMs: Int64 = 15_000
     private static let mostProjects = 200
 
-    init(loop: EventLoop, redis: RedisConnection, configuration: WorkerConfiguration, logger: Logger) {
+    init(loop: EventLoop, redis: any CommandConnection, configuration: WorkerConfiguration, logger: Logger) {
         self.loop = loop
         self.redis = redis
         self.logger = logger
@@ -50,20 +50,30 @@ final class UnservedWatch {
     private func readOverview(of project: String) {
         redis.send(FunctionLibrary.overview(ProjectKeys(prefix: prefix, project: project))) { [weak self] result in
             guard let self, let overview = (try? result.get()).flatMap({ OverviewReply($0) }) else { return }
+            guard overview.isUnserved else { return report(project, overview) }
+            readWait(of: project, overview)
+        }
+    }
+
+    private func readWait(of project: String, _ overview: OverviewReply) {
+        let call = FunctionLibrary.fleet(ProjectKeys(prefix: prefix, project: project), most: 1)
+        redis.send(call) { [weak self] result in
+            guard let self else { return }
+            let waitMs = (try? result.get()).flatMap { NamedValues($0) }?.count("oldest_ms") ?? 0
+            // If workers have begun every job, the last of them died: when is not known.
+            begins[project] = waitMs > 0 ? overview.nowMs - waitMs : begins[project] ?? overview.nowMs
             report(project, overview)
         }
     }
 
     private func report(_ project: String, _ overview: OverviewReply) {
-        let jobs = overview.entries + overview.open - overview.scheduled
-        let isUnserved = jobs > 0 && overview.workersAlive == 0
-        if isUnserved, begins[project] == nil { begins[project] = overview.nowMs }
+        let isUnserved = overview.isUnserved
         let since = CalendarTime(unixMs: begins[project] ?? overview.nowMs).rfc3339
         switch notices[project, default: ConditionNotice(patienceSeconds: 5)].observe(isUnserved, now: loop.now) {
         case .warn:
             logger.warning(
                 "A project has jobs and no worker: add it to a worker's configuration, or cancel its jobs.",
-                metadata: ["project": "\(project)", "jobs": "\(jobs)", "since": "\(since)"]
+                metadata: ["project": "\(project)", "jobs": "\(overview.jobsToServe)", "since": "\(since)"]
             )
         case .recover:
             logger.notice(
@@ -74,4 +84,10 @@ final class UnservedWatch {
         }
         if !isUnserved { begins[project] = nil }
     }
+}
+
+extension OverviewReply {
+    /// Jobs that need a worker now.
+    fileprivate var jobsToServe: Int64 { entries + open - scheduled }
+    fileprivate var isUnserved: Bool { jobsToServe > 0 && workersAlive == 0 }
 }
