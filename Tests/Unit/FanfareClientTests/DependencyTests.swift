@@ -14,21 +14,25 @@ import Testing
         var products: [String] = []
     }
 
-    /// The targets that a manifest declares in its usual form, by name.
+    /// The targets of a manifest's floors, by name.
     static func targets(_ manifest: String) -> [String: Target] {
+        var folders: [Substring: Substring] = [:]
+        for use in manifest.matches(of: /targets\("([^"]+)", (\w+)\)/) { folders[use.2] = use.1 }
         var targets: [String: Target] = [:]
-        let starts = manifest.matches(of: /\.(?:target|executableTarget|testTarget|systemLibrary)\(\s*name: "(\w+)",/)
-        for (index, start) in starts.enumerated() {
-            let end = index + 1 < starts.count ? starts[index + 1].range.lowerBound : manifest.endIndex
-            let text = manifest[start.range.upperBound..<end]
-            guard let path = text.firstMatch(of: /path: "([^"]+)"/) else { continue }
-            var target = Target(path: String(path.1))
-            if let list = text[..<path.range.lowerBound].firstMatch(of: /dependencies: \[((?:.|\n)*)\]/) {
-                let product = /\.product\(\s*name: "(\w+)"[^)]*\)/
-                target.products = list.1.matches(of: product).map { String($0.1) }
-                target.targets = list.1.replacing(product, with: "").matches(of: /"(\w+)"/).map { String($0.1) }
+        for floor in manifest.matches(of: /let (\w+): Floor = \[\n((?:.|\n)*?)\n\]/) {
+            guard let folder = folders[floor.1] else { continue }
+            for entry in floor.2.matches(of: /"(\w+)": \[([^\]]*)\]/) {
+                var target = Target(path: "\(folder)/\(entry.1)")
+                // A product of another package is a word without quotation marks, or a call of one.
+                for name in entry.2.matches(of: /\w+\("\w+"\)|\w+|"\w+"/).map(\.output) {
+                    if name.hasPrefix("\"") {
+                        target.targets.append(String(name.dropFirst().dropLast()))
+                    } else {
+                        target.products.append(String(name))
+                    }
+                }
+                targets[String(entry.1)] = target
             }
-            targets[String(start.1)] = target
         }
         return targets
     }
@@ -111,20 +115,23 @@ import Testing
 
     @Test func dependenciesOfATargetAreRead() {
         let manifest = """
-            .target(name: "A", path: "S/A", swiftSettings: pure),
-            .target(
-                name: "B",
-                dependencies: [
-                    "A", .product(name: "P", package: "q"),
+            let low: Floor = [
+                "A": [],
+                // A comment.
+                "B": [
+                    "A", deque, nio("P"),
                     "C",
                 ],
-                path: "S/B",
-            ),
-            .systemLibrary(name: "C", path: "S/C", providers: [.apt(["x"])]),
+            ]
+            let unused: Floor = [
+                "D": ["A"],
+            ]
+            targets("S/Low", low),
             """
         let targets = Self.targets(manifest)
-        #expect(targets["A"] == Target(path: "S/A"))
-        #expect(targets["B"] == Target(path: "S/B", targets: ["A", "C"], products: ["P"]))
+        #expect(targets["A"] == Target(path: "S/Low/A"))
+        #expect(targets["B"] == Target(path: "S/Low/B", targets: ["A", "C"], products: ["deque", "nio(\"P\")"]))
+        #expect(targets["D"] == nil)
         #expect(Self.closure(of: "B", in: targets) == ["A", "B", "C"])
     }
 }

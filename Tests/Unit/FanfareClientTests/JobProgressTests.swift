@@ -15,23 +15,29 @@ import Testing
         var sent = "200"
         var failed = "50"
         var finishedMs: String?
+        var pace: String?
         var rate: Double?
         var left: Double?
     }
 
     @Test(arguments: [
         Row(state: "active", rate: 25, left: 30),
-        Row(state: "retrying", rate: 25, left: nil),
-        Row(state: "paused", rate: 25, left: nil),
+        Row(state: "retrying", rate: nil, left: nil),
+        Row(state: "paused", rate: nil, left: nil),
+        // Ten recipients a second since the job moves again.
+        Row(state: "active", pace: "5000 210 5000 210 9000", rate: 10, left: 75),
+        Row(state: "active", pace: "9000 250 9000 250 9000", rate: nil, left: nil),
+        Row(state: "active", pace: "9000 nothing", rate: 25, left: 30),
         Row(state: "done", total: "250", finishedMs: "6000", rate: 50, left: nil),
         Row(state: "active", sent: "0", failed: "0", rate: nil, left: nil),
         Row(state: "active", total: "1", sent: "1", failed: "0", rate: nil, left: nil),
-        Row(state: "active", total: "100", sent: "200", failed: "0", rate: 20, left: nil),
+        Row(state: "active", total: "100", sent: "200", failed: "0", rate: 10, left: nil),
     ])
     func rateAndRemainingTimeFollowTheCounters(row: Row) throws {
         var fields = ["state": row.state, "total": row.total, "sent": row.sent, "failed": row.failed]
         fields["started_ms"] = "1000"
         fields["finished_ms"] = row.finishedMs
+        fields["pace"] = row.pace
         let progress = JobProgress(status: try status(fields), nowMs: 11_000)
         #expect(progress.resultsPerSecond == row.rate)
         #expect(progress.remainingSeconds == row.left)

@@ -70,6 +70,37 @@ import Testing
         )
     }
 
+    @Test(
+        arguments: [
+            (1_790_000_000, "; seconds? multiply by 1000"), (1_790_000_000_000_000, "; microseconds? divide by 1000"),
+            (-1, ""), (0, ""), (99_999_999_999, "; seconds? multiply by 1000"),
+            (100_000_000_000_000, "; microseconds? divide by 1000"),
+        ] as [(Int64, String)]
+    )
+    func timeInAnotherUnitIsNotPushed(time: Int64, advice: String) async throws {
+        for (name, field) in [("not_before", \PushJob.notBefore), ("expires_at", \.expiresAt)] {
+            var job = PushJob(target: .topic("t"), message: "{}")
+            job[keyPath: field] = time
+            let reason = "\(name): \(time) is not 100000000000 to 99999999999999\(advice)"
+            await #expect(throws: FanfareClientError(.badArgument, reason)) {
+                _ = try await FanfareProducer(redis: NoRedis(), project: "p").push(job)
+            }
+        }
+    }
+
+    @Test func timesInMillisecondsArePushed() async throws {
+        for time in [100_000_000_000, 1_790_000_000_000, 99_999_999_999_999] as [Int64] {
+            var job = PushJob(target: .topic("t"), message: "{}")
+            (job.notBefore, job.expiresAt) = (time, time)
+            #expect(try await FanfareProducer(redis: NoRedis(), project: "p").push(job) == "1-1")
+        }
+    }
+
+    /// Answers each command with the id of an entry.
+    private struct NoRedis: RedisSending {
+        func reply(to command: RedisCommand) async throws -> RedisValue { .bulk(Array("1-1".utf8)) }
+    }
+
     static let operations: [(PushJob, fields: [String: String])] = [
         (.subscribe(["a"], to: "news"), ["op": "subscribe", "topic": "news", "tokens": #"["a"]"#]),
         (

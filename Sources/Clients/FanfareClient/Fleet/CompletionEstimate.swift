@@ -38,17 +38,6 @@ struct CompletionEstimate: Equatable, Sendable {
             return ((rate * rate + 2 * slope * permits).squareRoot() - rate) / slope
         }
 
-        /// The pace at which `attempted` recipients were sent to in `seconds` from idle, if the ramp was its limit at first
-        /// and something slower afterwards.
-        func plateau(attempted: Double, seconds: Double) -> Double {
-            let average = attempted / seconds
-            guard average > floor, slope > 0 else { return average }
-            // attempted = pace * seconds - (pace - floor)^2 / (2 * slope), less what the climb to the pace lacked.
-            let half = slope * seconds + floor
-            let root = half * half - floor * floor - 2 * slope * attempted
-            return root > 0 ? max(average, half - root.squareRoot()) : average
-        }
-
         /// Permits of the last `seconds`, at least: the rate climbed to its present value just now.
         func leastPermits(last seconds: Double) -> Double {
             guard slope > 0 else { return rate * seconds }
@@ -76,19 +65,27 @@ struct CompletionEstimate: Equatable, Sendable {
     /// Attempts below which a pace says nothing: the first answers of a job wait for connections.
     static let fewest: Int64 = 10
 
-    /// Seconds until `left` recipients are sent to, from one reading: `attempted` recipients in `elapsed` seconds.
-    static func seconds(left: Int64, attempted: Int64, elapsed: Double, ramp: Ramp?) -> Double? {
+    /// From this share of the present permits on, a pace may be the ramp's. A slower one leaves permits unused: they rise to
+    /// twice of what is used.
+    static let usesFrom = 0.72
+
+    /// Seconds until `left` recipients are sent to, from the pace of a job over its last seconds.
+    ///
+    /// - Parameters:
+    ///   - whole: all that was measured.
+    ///   - recent: the last of it, which is compared with the ramp: a pace leaves the ramp within a few seconds.
+    static func seconds(left: Int64, whole: JobPace.Span, recent: JobPace.Span, ramp: Ramp?) -> Double? {
         guard left > 0 else { return 0 }
-        guard attempted >= fewest, elapsed >= 1 else { return nil }
-        let average = Double(attempted) / elapsed
-        guard let ramp else { return Double(left) / average }
-        let least = ramp.leastPermits(last: elapsed)
-        let most = ramp.isOver ? ramp.full * elapsed : least
+        guard whole.tried >= fewest, whole.seconds >= 1, recent.seconds > 0 else { return nil }
+        let average = Double(left) * whole.seconds / Double(whole.tried)
+        guard let ramp else { return average }
+        let (tried, least) = (Double(recent.tried), ramp.leastPermits(last: recent.seconds))
+        let most = ramp.isOver ? ramp.full * recent.seconds : least
         // More than the ramp gave: the rate has fallen since, for the pace does not use it.
-        guard Double(attempted) >= keepsUpFrom * least, Double(attempted) <= 1.1 * most else {
-            return Double(left) / ramp.plateau(attempted: Double(attempted), seconds: elapsed)
+        guard tried >= max(keepsUpFrom * least, usesFrom * ramp.rate * recent.seconds), tried <= 1.1 * most else {
+            return average
         }
-        return ramp.seconds(for: Double(left) / min(1, Double(attempted) / least))
+        return ramp.seconds(for: Double(left) / min(1, tried / least))
     }
 }
 

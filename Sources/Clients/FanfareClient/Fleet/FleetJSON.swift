@@ -24,16 +24,21 @@ public struct FleetJSON {
         object["reason"] = condition.reason.map { .string($0) }
         object["since_ms"] = condition.sinceMs.map { number($0) }
         let numbers: [(String, Int64)] = [
-            ("recipients_waiting", project.recipientsWaiting), ("oldest_wait_ms", project.oldestWaitMs),
+            ("recipients_waiting", project.recipientsAwaitingSend), ("oldest_wait_ms", project.oldestWaitMs),
             ("pushed", overview.entries), ("jobs", overview.open), ("queued", overview.waitingFanouts),
             ("singles", project.waitingSingles), ("managed", project.waitingManaged),
-            ("scheduled", overview.scheduled), ("parked", overview.parked), ("retrying", overview.retrying),
+            ("scheduled", overview.scheduled), ("parked", overview.parked), ("stopped", overview.resting.stopped),
+            ("at_canary", overview.resting.atCanary), ("jobs_paused", overview.resting.paused),
+            ("jobs_closed", overview.resting.closed), ("retrying", overview.retrying),
             ("dead", project.dead), ("results", project.results), ("hold_ms", overview.holdMs),
             ("probe_ms", project.probeMs), ("quota_per_minute", overview.quotaPerMinute),
             ("permits_per_second", Int64(overview.permitsPerSecond.rounded())), ("permits", Int64(project.permits)),
             ("workers", Int64(project.workersAlive)), ("in_flight", project.inFlight),
         ]
         for (key, value) in numbers { object[key] = number(value) }
+        if !project.troubles.isEmpty {
+            object["troubles"] = .array(project.troubles.map { .object(self.object($0)) })
+        }
         object["results_unread"] = project.unreadResults.map { number($0) }
         object["drain_seconds"] = meter.drainSeconds(of: project).flatMap(Self.tenths)
         if let rates = meter.rates(of: project.id) { object["rates"] = .object(self.object(rates)) }
@@ -41,6 +46,7 @@ public struct FleetJSON {
             "sent": number(project.tally.sent), "failed": number(project.tally.failed),
             "unknown": number(project.tally.unknown), "cancelled": number(project.tally.cancelled),
             "expired": number(project.tally.expired), "retries": number(project.tally.retries),
+            "maybe_dup": number(project.tally.maybeDup),
         ])
         let lists = [
             ("active", project.holding), ("waiting", project.queued), ("needing", project.parked),
@@ -65,8 +71,9 @@ public struct FleetJSON {
         object["class"] = job.jobClass.map { .string($0.rawValue) }
         object["priority"] = job.priority.map { number(Int64($0)) }
         object["ending"] = job.ending.map { .string($0) }
-        object["rate"] = meter.rate(of: status.id, in: project.id).flatMap(Self.tenths)
-        object["left_seconds"] = meter.remainingSeconds(of: job, in: project).flatMap(Self.tenths)
+        let progress = project.progress(of: job)
+        object["rate"] = progress.resultsPerSecond.flatMap(Self.tenths)
+        object["left_seconds"] = progress.remainingSeconds.flatMap(Self.tenths)
         object["slot_left_ms"] = project.overview.activeLeftMs[status.id].map { number($0) }
         if project.overview.active.contains(status.id) { object["epoch"] = .string(project.overview.epoch) }
         return object
@@ -78,6 +85,7 @@ public struct FleetJSON {
         for (key, count) in status.counters { object[key] = .number(JSONNumber(count)) }
         for case (let key, let time?) in status.times { object[key] = .number(JSONNumber(time)) }
         object["reason"] = status.reason.map { .string($0) }
+        if status.isIDFree { object["id_free"] = true }
         if status.isPersonal { object["personal"] = true }
         if !status.guards.isEmpty { object["guards"] = .object(self.object(status.guards)) }
         return object
@@ -94,11 +102,30 @@ public struct FleetJSON {
         return object
     }
 
-    package static func object(_ error: JobError) -> JSONObject {
-        [
-            "error": .string(error.error), "action": .string(error.action),
-            "count": .number(JSONNumber(error.count)),
+    /// The errors of a job. `of`: the recipients that were judged so far; `share`: in percent of them.
+    package static func errors(_ status: JobStatus) -> JSONValue {
+        .array(
+            status.errors.map { error in
+                let share = Share.tenths(error.count, of: status.judged)
+                return .object([
+                    "error": .string(error.error), "action": .string(error.action),
+                    "count": .number(JSONNumber(error.count)), "of": .number(JSONNumber(status.judged)),
+                    "share": .number(JSONNumber(tenths: share)),
+                ])
+            }
+        )
+    }
+
+    private func object(_ trouble: ProjectTrouble) -> JSONObject {
+        var object: JSONObject = [
+            "kind": .string(trouble.kind), "text": .string(trouble.text), "remedy": .string(trouble.remedy),
+            "page": .string(trouble.page), "count": number(trouble.count),
         ]
+        object["many"] = trouble.many.map { .string($0) }
+        object["job"] = trouble.job.map { .string($0) }
+        object["entry"] = trouble.entry.map { .string($0) }
+        object["since_ms"] = trouble.sinceMs.map { number($0) }
+        return object
     }
 
     public func object(_ worker: WorkerSnapshot) -> JSONObject {

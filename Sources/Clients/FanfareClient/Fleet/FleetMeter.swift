@@ -17,26 +17,23 @@ public struct FleetMeter: Sendable {
         var permits: Double
         /// Whether nothing stopped the project.
         var isFlowing: Bool
-        /// Results of the listed jobs, by id.
-        var jobs: [String: Int64]
     }
 
     private var samples: [String: [Sample]] = [:]
+    private var newest: [String: ProjectSnapshot] = [:]
 
     public init() {}
 
     public mutating func add(_ snapshot: FleetSnapshot) {
         let ids = Set(snapshot.projects.map(\.id))
         samples = samples.filter { ids.contains($0.key) }
+        newest = Dictionary(snapshot.projects.map { ($0.id, $0) }) { first, _ in first }
         for project in snapshot.projects {
-            let listed = project.holding + project.queued + project.others
-            let jobs = Dictionary(listed.map { ($0.status.id, $0.status.attempted) }) { first, _ in first }
             let sample = Sample(
                 atMs: project.overview.nowMs,
                 tally: project.tally,
                 permits: project.overview.permitsPerSecond,
-                isFlowing: project.overview.isFlowing,
-                jobs: jobs
+                isFlowing: project.overview.isFlowing
             )
             var kept = samples[project.id] ?? []
             // A clock or count that went back means that Redis lost its last seconds: start again.
@@ -62,36 +59,16 @@ public struct FleetMeter: Sendable {
         )
     }
 
-    /// Attempted results a second of a job; nil if it was not sampled twice.
+    @available(*, deprecated, message: "use ProjectSnapshot.progress(of:).resultsPerSecond")
     public func rate(of job: String, in project: String) -> Double? {
-        guard let (_, last, _) = window(project), let now = last.jobs[job],
-            let first = samples[project]?.first(where: { $0.jobs[job] != nil }), let then = first.jobs[job],
-            last.atMs - first.atMs >= Self.leastMs
-        else { return nil }
-        return max(0, Double(now - then) * 1_000 / Double(last.atMs - first.atMs))
+        guard let project = newest[project] else { return nil }
+        let listed = (project.holding + project.queued + project.others).first { $0.status.id == job }
+        return listed.map { project.progress(of: $0) }?.resultsPerSecond
     }
 
-    /// Estimated seconds until every recipient of the job had its first attempt, or until the end of FCM's fan-out.
-    ///
-    /// nil while something stops the project or the job, before there is a basis, and while only retries are left: they
-    /// wait for their time, not for a rate.
+    @available(*, deprecated, message: "use ProjectSnapshot.progress(of:).remainingSeconds")
     public func remainingSeconds(of job: FleetJob, in project: ProjectSnapshot) -> Double? {
-        let status = job.status
-        var progress = JobProgress(status: status, nowMs: project.overview.nowMs, project: project.overview)
-        if let leftMs = project.overview.activeLeftMs[status.id] {
-            progress.turn = .holding(untilMs: progress.nowMs + leftMs)
-        }
-        guard status.state == .active, case .none = progress.turn, project.overview.isFlowing, status.unattempted > 0,
-            let (first, last, seconds) = pace(of: project.id, knowing: status.id), let before = first.jobs[status.id],
-            let now = last.jobs[status.id]
-        else { return progress.remainingSeconds }
-        return CompletionEstimate.seconds(
-            left: status.unattempted,
-            pace: Double(now - before) / seconds,
-            share: Double(now - before) / seconds / permits(since: first.atMs, in: project.id),
-            keepsUp: keepsUp(project.id, since: first.atMs),
-            ramp: project.overview.ramp
-        )
+        project.progress(of: job).remainingSeconds
     }
 
     /// Estimated seconds until nothing of the project waits for its first attempt, with what is pushed by now.
@@ -100,7 +77,14 @@ public struct FleetMeter: Sendable {
     public func drainSeconds(of project: ProjectSnapshot) -> Double? {
         let overview = project.overview
         let left = project.recipientsWaiting + overview.entries - overview.retrying - project.idleRecipients
-        guard overview.isFlowing, left > 0, let (first, last, seconds) = pace(of: project.id) else { return nil }
+        guard overview.isFlowing, left > 0 else { return nil }
+        // Of a single job, what the job itself says.
+        if let job = project.moving.first, project.moving.count == 1, job.status.pace != nil,
+            job.status.unattempted >= left
+        {
+            return project.progress(of: job).remainingSeconds
+        }
+        guard let (first, last, seconds) = pace(of: project.id) else { return nil }
         let pace = (attempts(first, last) - Double(max(0, last.tally.retries - first.tally.retries))) / seconds
         return CompletionEstimate.seconds(
             left: left,
@@ -112,9 +96,9 @@ public struct FleetMeter: Sendable {
     }
 
     /// The samples between which a pace is measured: nothing stopped the project meanwhile.
-    private func pace(of project: String, knowing job: String? = nil) -> (Sample, Sample, seconds: Double)? {
+    private func pace(of project: String) -> (Sample, Sample, seconds: Double)? {
         guard let kept = samples[project], let last = kept.last else { return nil }
-        let flowing = kept.reversed().prefix { $0.isFlowing && job.map($0.jobs.keys.contains) ?? true }
+        let flowing = kept.reversed().prefix { $0.isFlowing }
         guard let first = flowing.last, last.atMs - first.atMs >= Self.leastBasisMs else { return nil }
         return (first, last, Double(last.atMs - first.atMs) / 1_000)
     }

@@ -3,7 +3,8 @@ public import StreamWire
 extension ProjectSnapshot {
     /// The state of a project in one word, and its reason.
     public struct Condition: Equatable, Sendable {
-        /// `unreadable`, `paused`, `blocked`, `unreachable`, `backpressure`, `held`, `unserved`, `working` or `idle`.
+        /// `unreadable`, `paused`, `blocked`, `unreachable`, `backpressure`, `held`, `unserved`, `waiting`, `working` or
+        /// `idle`. `waiting`: each open job is paused, scheduled or outside its send window.
         public var word: String
         public var reason: String?
         /// When it began, Unix milliseconds; nil if that is not known.
@@ -38,8 +39,14 @@ extension OverviewReply {
         }
         guard entries + open > 0 else { return Condition(word: "idle") }
         if workersAlive == 0 { return Condition(word: "unserved", reason: "no worker serves the project") }
-        if !outage.isEmpty { return Condition(word: "working", reason: outage, sinceMs: sinceMs) }
-        if isRecovering { return Condition(word: "working", reason: "slowly, after a hold") }
-        return Condition(word: "working", reason: paceReason.isEmpty ? nil : paceReason)
+        if entries == 0, resting.all >= open { return Condition(word: "waiting", reason: resting.text) }
+        if !outage.isEmpty { return working(outage, sinceMs: sinceMs) }
+        return working(isRecovering ? "slowly, after a hold" : paceReason)
+    }
+
+    /// The state of a project that sends. Jobs that are paused stand in its reason.
+    private func working(_ reason: String, sinceMs: Int64? = nil) -> ProjectSnapshot.Condition {
+        let parts = [resting.pausedText ?? "", reason].filter { !$0.isEmpty }
+        return .init(word: "working", reason: parts.isEmpty ? nil : parts.joined(separator: "; "), sinceMs: sinceMs)
     }
 }

@@ -19,7 +19,13 @@ extension ProjectSnapshot {
         holding = jobs("holding")
         queued = jobs("queued")
         parked = jobs("needing")
-        others = jobs("others").sorted {
+        stopped = fields.list("stopped").compactMap { StoppedJob($0) }
+        rejected = fields["rejected"].flatMap { RejectedJob($0) }
+        // The others are a sample, which may lack a stopped job.
+        let sample = jobs("others")
+        let known = Set((holding + queued + parked + sample).map(\.status.id))
+        let missing = stopped.filter { !known.contains($0.status.id) }.map { FleetJob(status: $0.status) }
+        others = (sample + missing).sorted {
             ($0.status.createdMs ?? 0, $0.status.id) > ($1.status.createdMs ?? 0, $1.status.id)
         }
         leases = fields.list("leases").compactMap { WorkerLease($0) }.sorted { $0.name < $1.name }
@@ -34,6 +40,7 @@ extension ResultTally {
         cancelled = counts.count("cancelled")
         expired = counts.count("expired")
         retries = counts.count("retries")
+        maybeDup = counts.count("maybe_dup")
     }
 }
 
@@ -46,6 +53,16 @@ extension FleetJob {
         jobClass = fields.text("class").flatMap { JobPlan.Class(rawValue: $0) }
         priority = fields.number("priority").flatMap { (0...9).contains($0) ? Int($0) : nil }
         ending = fields.text("ending").flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension RejectedJob {
+    fileprivate init?(_ value: RedisValue) {
+        guard let fields = NamedValues(value), let entry = fields.text("entry"), !entry.isEmpty,
+            let job = fields.text("job"), let reason = fields.text("reason")
+        else { return nil }
+        self.init(entry: entry, job: job, reason: reason)
+        atMs = fields.number("at_ms") == nil ? nil : fields.count("at_ms")
     }
 }
 

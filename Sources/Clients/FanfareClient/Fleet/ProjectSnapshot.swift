@@ -33,6 +33,10 @@ public struct ProjectSnapshot: Equatable, Sendable {
     public var parked: [FleetJob] = []
     /// Some of the other jobs that are not over: of one batch, scheduled, paused, or with retries left.
     public var others: [FleetJob] = []
+    /// Some of the jobs that a guard stopped, the earliest first.
+    public var stopped: [StoppedJob] = []
+    /// The newest rejected entry of `dead`; nil without one.
+    public var rejected: RejectedJob?
     /// The leases in this project, including those of workers that died recently.
     public var leases: [WorkerLease] = []
 
@@ -49,6 +53,24 @@ public struct ProjectSnapshot: Equatable, Sendable {
 
     public var workersAlive: Int { leases.filter(\.isAlive).count }
 
+    /// The listed jobs in their first pass.
+    var moving: [FleetJob] { (holding + others).filter { $0.status.state == .active && $0.status.unattempted > 0 } }
+
+    /// The progress of a listed job, with its turn if FCM fans it out.
+    public func progress(of job: FleetJob) -> JobProgress {
+        var progress = JobProgress(status: job.status, nowMs: askedMs, jobClass: job.jobClass, project: overview)
+        if let leftMs = overview.activeLeftMs[job.status.id] {
+            progress.turn = .holding(untilMs: progress.nowMs + leftMs)
+        }
+        return progress
+    }
+
+    /// Recipients without a result whose jobs need no operator: without those of stopped jobs that are listed.
+    public var recipientsAwaitingSend: Int64 {
+        let ofStopped = stopped.lazy.filter(\.needsOperator).map { max(0, $0.status.total - $0.status.finished) }
+        return max(0, recipientsWaiting - ofStopped.reduce(0, +))
+    }
+
     /// Recipients of the listed jobs that wait for their time or for an operator, so not for the pace.
     var idleRecipients: Int64 {
         others.lazy.filter { [.scheduled, .paused].contains($0.status.state) }.reduce(0) { $0 + $1.status.unattempted }
@@ -59,6 +81,16 @@ public struct ProjectSnapshot: Equatable, Sendable {
         guard overview.quotaPerMinute > 0 else { return nil }
         return Double(recipientsWaiting + overview.entries) * 60 / Double(overview.quotaPerMinute)
     }
+}
+
+/// An entry of `dead` whose job broke a rule.
+public struct RejectedJob: Equatable, Sendable {
+    /// The entry's id in `dead`.
+    public var entry: String
+    public var job: String
+    public var reason: String
+    /// When it was rejected, Unix milliseconds.
+    public var atMs: Int64?
 }
 
 public struct FleetJob: Equatable, Sendable {
@@ -81,6 +113,8 @@ public struct ResultTally: Equatable, Sendable {
     public var expired: Int64 = 0
     /// Attempts that were put back for a retry.
     public var retries: Int64 = 0
+    /// Results flagged as possible duplicates.
+    public var maybeDup: Int64 = 0
 
     public init() {}
 }

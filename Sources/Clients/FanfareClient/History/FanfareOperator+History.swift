@@ -70,6 +70,7 @@ extension HistorySample {
         failed = counts[HistoryRecord.status(.failed)] ?? 0
         unknown = counts[HistoryRecord.status(.unknown)] ?? 0
         retries = counts[HistoryRecord.retries] ?? 0
+        maybeDup = counts[HistoryRecord.maybeDup] ?? 0
         waiting = counts[HistoryRecord.waiting] ?? 0
         quotaPerMinute = counts[HistoryRecord.quota] ?? 0
         for (name, count) in counts where name.hasPrefix(HistoryRecord.errorPrefix) {

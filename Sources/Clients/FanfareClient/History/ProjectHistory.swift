@@ -27,6 +27,8 @@ public struct HistorySample: Equatable, Sendable {
     public var unknown: Int64 = 0
     /// Attempts that were put back for a retry.
     public var retries: Int64 = 0
+    /// Results flagged as possible duplicates.
+    public var maybeDup: Int64 = 0
     /// Failed results by error code.
     public var errors: [String: Int64] = [:]
     /// Latencies of requests to FCM.
@@ -60,12 +62,16 @@ public struct HistoryMark: Equatable, Sendable {
         public static let version = Kind(rawValue: "version")
         /// A worker started.
         public static let worker = Kind(rawValue: "worker")
+        /// A worker was declared dead.
+        public static let lost = Kind(rawValue: "lost")
+        /// A worker has batches of a lost one.
+        public static let takeover = Kind(rawValue: "takeover")
     }
 
     /// Unix milliseconds.
     public var atMs: Int64
     public var kind: Kind
-    /// The reason of a pause or block, the length of a hold, the version, or the worker's name.
+    /// The reason of a pause or block, the length of a hold, the version, or the workers' names.
     public var text: String
 
     public init(atMs: Int64, kind: Kind, text: String) {

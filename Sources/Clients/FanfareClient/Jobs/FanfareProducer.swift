@@ -37,6 +37,7 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
     /// As ``push(_:)``.
     /// - Returns: the id of the stream entry.
     public func add(_ job: PushJob) async throws -> String {
+        if let fault = job.timeFault { throw FanfareClientError(.badArgument, fault) }
         let reply = try await redis.reply(to: job.command(project: keys.project, prefix: prefix))
         guard let entryID = reply.string else {
             throw FanfareClientError(.unexpectedReply, "XADD did not answer with an id")

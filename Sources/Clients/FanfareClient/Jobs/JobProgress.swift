@@ -36,28 +36,42 @@ public struct JobProgress: Equatable, Sendable {
         self.project = project
     }
 
-    /// Attempted results a second since the first batch was claimed, including pauses. nil before the first result, and
-    /// for a job of one recipient, such as a topic.
+    /// Recipients a second: of a job in its first pass those that were tried over its last seconds, of a job that is over
+    /// those with an attempt, from its start to the end of its first pass, pauses included.
+    ///
+    /// nil while the job stands still, for less than a second, and for a job of one recipient, such as a topic.
     public var resultsPerSecond: Double? {
-        guard status.total > 1, status.attempted > 0, let startedMs = status.startedMs else { return nil }
-        let elapsedMs = (status.isOver ? status.finishedMs ?? nowMs : nowMs) - startedMs
-        guard elapsedMs > 0 else { return nil }
-        return Double(status.attempted) * 1_000 / Double(elapsedMs)
+        guard status.total > 1, status.isOver || (status.state == .active && stop == nil), let span = paces?.whole,
+            span.seconds >= 1,
+            span.tried > 0
+        else { return nil }
+        return Double(span.tried) / span.seconds
+    }
+
+    /// Recipients that were tried, over the whole measured time and over its later part.
+    private var paces: (whole: JobPace.Span, recent: JobPace.Span)? {
+        if !status.isOver, let pace = status.pace { return (pace.whole(status.tried), pace.recent(status.tried)) }
+        // Of a job that is over; an older worker writes no pace.
+        guard let startedMs = status.startedMs else { return nil }
+        let endMs = status.isOver ? status.firstPassMs ?? status.finishedMs ?? nowMs : nowMs
+        let span = JobPace.Span(
+            tried: status.isOver ? status.attempted : status.tried,
+            seconds: Double(max(0, endMs - max(0, startedMs))) / 1_000
+        )
+        return (span, span)
     }
 
     /// Estimated seconds until every recipient had its first attempt, or until the end of FCM's fan-out.
     ///
     /// nil while something stops the job, in its first second, and while only retries are left: they wait for their time,
-    /// not for a rate. ``FleetMeter`` knows more: it measures the pace of the last seconds.
+    /// not for a rate.
     public var remainingSeconds: Double? {
         if case .holding(let untilMs?) = turn { return Double(max(0, untilMs - nowMs)) / 1_000 }
-        guard status.state == .active, obstacle == nil, status.unattempted > 0, let startedMs = status.startedMs else {
-            return nil
-        }
+        guard status.state == .active, obstacle == nil, status.unattempted > 0, let paces else { return nil }
         return CompletionEstimate.seconds(
             left: status.unattempted,
-            attempted: status.attempted + status.retrying,
-            elapsed: Double(nowMs - startedMs) / 1_000,
+            whole: paces.whole,
+            recent: paces.recent,
             ramp: project?.ramp
         )
     }

@@ -57,6 +57,8 @@ public struct JobStatus: Equatable, Sendable {
     public var expired: Int64
     /// Recipients that wait for their next attempt.
     public var retrying: Int64
+    /// Recipients with a result that may have got the message more than once. A worker of an older version counts none.
+    public var maybeDup: Int64
     /// How often a job with this id was pushed again and not sent.
     public var duplicates: Int64
     /// When the job was pushed, Unix milliseconds.
@@ -73,8 +75,12 @@ public struct JobStatus: Equatable, Sendable {
     public var audienceSource: AudienceSource?
     /// The failed recipients by error, most first. A worker of an older version counts none.
     public var errors: [JobError] = []
+    /// Whether the job ended without an attempt, so that a push with its id is a new job.
+    public var isIDFree = false
     /// Whether each recipient gets a message of its own.
     public var isPersonal = false
+    /// The pace while the job runs; nil before its first result, and of a job of one recipient.
+    var pace: JobPace?
     /// Rate, canary, conditions that stop the job, and hours in which it sends.
     public var guards = JobGuards()
 
@@ -97,6 +103,7 @@ public struct JobStatus: Equatable, Sendable {
         cancelled = count("cancelled")
         expired = count("expired")
         retrying = count("retrying")
+        maybeDup = count("maybe_dup")
         duplicates = count("duplicates")
         createdMs = time("created_ms")
         notBeforeMs = time("not_before")
@@ -106,7 +113,9 @@ public struct JobStatus: Equatable, Sendable {
         reason = fields.text("reason")
         audienceSource = fields.text("audience_source").map { AudienceSource(rawValue: $0) }
         audienceEstimate = fields.text("audience_estimate") == nil ? nil : max(0, count("audience_estimate"))
+        pace = fields.text("pace").flatMap { JobPace($0) }
         errors = Self.errors(reply)
+        isIDFree = fields.flag("id_free")
         isPersonal = fields.flag("personal")
         guards = JobGuards(hash: fields)
     }
@@ -128,7 +137,7 @@ public struct JobStatus: Equatable, Sendable {
     package var counters: [(name: String, count: Int64)] {
         [
             ("total", total), ("sent", sent), ("failed", failed), ("unknown", unknown), ("cancelled", cancelled),
-            ("expired", expired), ("retrying", retrying), ("duplicates", duplicates),
+            ("expired", expired), ("retrying", retrying), ("maybe_dup", maybeDup), ("duplicates", duplicates),
         ]
     }
 
@@ -145,10 +154,28 @@ public struct JobStatus: Equatable, Sendable {
     /// Recipients with a result that were sent to, so neither cancelled nor expired.
     public var attempted: Int64 { sent + failed + unknown }
 
+    /// Recipients that have a result or wait for a retry.
+    var tried: Int64 { min(total, finished + retrying) }
+
+    /// Recipients of the canary while the job waits behind it: all that were tried; nil for any other job.
+    public var canaryTried: Int64? {
+        guard state == .paused, reason == "canary" else { return nil }
+        return tried
+    }
+
+    /// What the errors are a share of: recipients of the canary while the job waits behind it, else those with a result.
+    public var judged: Int64 { canaryTried ?? finished }
+
     /// Recipients that had no attempt yet, and those in flight.
     public var unattempted: Int64 { max(0, total - finished - retrying) }
 
     public var isOver: Bool { state.isOver }
+
+    /// Whether an operator paused it, and no guard stopped it since.
+    public var isPausedByOperator: Bool { state == .paused && reason?.hasPrefix("paused by an operator") == true }
+
+    /// Whether it waits behind a canary that continues by itself after `canary_wait_ms`.
+    public var isAtTimedCanary: Bool { canaryTried != nil && guards.canaryWaitMs != nil }
 
     /// Why a job outside its send window waits, with the time at which the window opens; nil for any other job.
     public var closedWindow: String? {

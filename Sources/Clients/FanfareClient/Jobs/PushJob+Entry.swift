@@ -37,6 +37,14 @@ extension PushJob {
         return fields
     }
 
+    /// The first time that is in another unit than milliseconds, as `field: rule; remedy`; nil if there is none.
+    var timeFault: String? {
+        for (field, time) in [("not_before", notBefore), ("expires_at", expiresAt)] {
+            if let time, let fault = Job.timeFault(String(time)) { return "\(field): \(fault)" }
+        }
+        return nil
+    }
+
     private var targetField: (name: String, value: [UInt8]) {
         switch target {
         case .tokens(let tokens): return list("token", tokens)

@@ -15,9 +15,9 @@ public struct PushJob: Equatable, Sendable {
     public var id: String?
     /// 0 to 9, higher first; nil for 5.
     public var priority: Int?
-    /// Unix milliseconds before which nothing is sent. Workers reject seconds by name.
+    /// Unix milliseconds before which nothing is sent. A push of seconds or microseconds throws.
     public var notBefore: Int64?
-    /// Unix milliseconds after which unsent recipients are given up.
+    /// Unix milliseconds after which unsent recipients are given up; in the same unit.
     public var expiresAt: Int64?
     /// Has FCM validate the message without delivering it.
     public var validateOnly = false

@@ -4,6 +4,8 @@ public struct JobList: Equatable, Sendable {
     public var jobs: [JobStatus]
     /// False if there are more jobs than the limit.
     public var isWhole: Bool
+    /// Hashes that were read.
+    var reads = 0
 }
 
 extension FanfareOperator {
@@ -18,10 +20,15 @@ extension FanfareOperator {
         includingOver: Bool = false,
         limit: Int = 100
     ) async throws -> JobList {
-        var finder = JobFinder(redis: redis, keys: keys, state: state, limit: limit)
-        let isOver = state?.isOver
-        if isOver != true {
-            if state != .parked {
+        try await jobs(JobFilter(states: state.map { [$0] }, includesOver: includingOver), limit: limit)
+    }
+
+    /// As ``jobs(state:includingOver:limit:)``, of a filter.
+    /// - Parameter reads: the list is not whole if more jobs must be read, or ids looked at, to find all that fit.
+    public func jobs(_ filter: JobFilter, limit: Int = 100, reads: Int = .max) async throws -> JobList {
+        var finder = JobFinder(redis: redis, keys: keys, filter: filter, limit: limit, reads: reads)
+        if filter.findsOpen {
+            if filter.states != [.parked] {
                 let active = try await redis.reply(to: JobInquiry.active(keys))
                 try await finder.add((active.array ?? []).compactMap(\.string))
                 let queue = try await redis.reply(to: JobInquiry.queue(keys, most: max(1, limit)))
@@ -30,64 +37,13 @@ extension FanfareOperator {
                 )
             }
             try await finder.scan { JobInquiry.open(keys, parked: true, cursor: $0) }
-            if state != .parked {
+            if filter.states != [.parked] {
                 finder.othersStart = finder.found.count
                 try await finder.scan { JobInquiry.open(keys, parked: false, cursor: $0) }
             }
         }
-        if isOver == true || (state == nil && includingOver) {
-            // Those of another state are left out only after they were read.
-            let over = try await finishedJobs(limit: state == nil ? limit + 1 : Int(HistoryInquiry.mostFinished))
-            finder.add(over)
-        }
+        if filter.findsOver { try await finder.addFinished() }
         return finder.list
-    }
-}
-
-/// Reads the jobs of several lists of ids, each job once, until there are enough.
-private struct JobFinder<Redis: RedisSending> {
-    let redis: Redis
-    let keys: ProjectKeys
-    let state: JobStatus.State?
-    let limit: Int
-    var found: [JobStatus] = []
-    /// Index in ``found`` from which jobs are sorted by time.
-    var othersStart = 0
-    var seen: Set<String> = []
-
-    private var isFull: Bool { found.count > limit }
-
-    var list: JobList {
-        let others = found[othersStart...].sorted { ($0.createdMs ?? 0, $0.id) > ($1.createdMs ?? 0, $1.id) }
-        return JobList(jobs: Array((found[..<othersStart] + others).prefix(limit)), isWhole: !isFull)
-    }
-
-    /// Follows a scan cursor to its end, or until there are enough jobs.
-    mutating func scan(_ step: (String) -> RedisCommand) async throws {
-        var cursor = "0"
-        repeat {
-            guard !isFull else { return }
-            let reply = try await redis.reply(to: step(cursor)).array ?? []
-            guard reply.count == 2, let next = reply[0].string else {
-                throw FanfareClientError(.unexpectedReply, "a scan answered without a cursor")
-            }
-            try await add((reply[1].array ?? []).compactMap(\.string))
-            cursor = next
-        } while cursor != "0"
-    }
-
-    mutating func add(_ ids: [String]) async throws {
-        let new = ids.filter { !seen.contains($0) }
-        for start in stride(from: 0, to: new.count, by: 100) where !isFull {
-            let page = new[start..<min(start + 100, new.count)]
-            let statuses = try await FanfareOperator<Redis>.statuses(of: page, redis, keys)
-            add(page.compactMap { statuses[$0] })
-        }
-    }
-
-    mutating func add(_ statuses: [JobStatus]) {
-        let new = statuses.filter { seen.insert($0.id).inserted }
-        found += new.filter { state == nil || $0.state == state }
     }
 }
 

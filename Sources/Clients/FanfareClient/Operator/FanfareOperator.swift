@@ -9,8 +9,8 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     public let keys: ProjectKeys
     let redis: Redis
     private let name: String
-    private let project: String
-    private let prefix: String
+    let project: String
+    let prefix: String
 
     /// - Parameters:
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
@@ -48,29 +48,45 @@ public struct FanfareOperator<Redis: RedisSending>: Sendable {
     /// no worker has taken yet ends when a worker takes it.
     public func cancel(_ job: String, reason: String = "") async throws -> JobControlReply {
         let actor = actor(reason)
-        let reply = try await cancelTaken(job, actor)
-        // The id of a rejected job may have been pushed again.
-        guard reply == .missing || reply == .over(state: JobStatus.State.rejected.rawValue) else { return reply }
+        let (reply, wasEnding) = try await cancelTaken(job, actor)
+        switch reply {
+        // The id of a job that is over, or was ending before, may have been pushed again.
+        case .missing, .over: break
+        case .ok where wasEnding: break
+        case .ok, .parked: return reply
+        }
         var behind: String?
+        var isFound = false
         while true {
             let command = FunctionLibrary.cancelEntry(keys, job: job, behind: behind, by: actor)
             switch try answer(EntryCancelReply(await redis.reply(to: command)), "cancel_entry") {
-            case .found: return .ok(state: JobStatus.State.waiting.rawValue)
+            case .found(let entry?): (isFound, behind) = (true, entry)
             case .more(let entry): behind = entry
+            case .found(nil): return .ok(state: JobStatus.State.waiting.rawValue)
+            case .missing where isFound: return .ok(state: JobStatus.State.waiting.rawValue)
             // A worker may have taken it during the search.
-            case .missing: return try await cancelTaken(job, actor)
+            case .missing: return try await cancelTaken(job, actor).reply
             }
         }
     }
 
-    private func cancelTaken(_ job: String, _ actor: Actor) async throws -> JobControlReply {
-        try answer(JobControlReply(await redis.reply(to: FunctionLibrary.cancel(keys, job: job, by: actor))), "cancel")
+    private func cancelTaken(
+        _ job: String,
+        _ actor: Actor
+    ) async throws -> (reply: JobControlReply, wasEnding: Bool) {
+        let value = try await redis.reply(to: FunctionLibrary.cancel(keys, job: job, by: actor))
+        return (try answer(JobControlReply(value), "cancel"), NamedValues(value)?.flag("was_ending") ?? false)
     }
 
     /// Holds every recipient that has no result yet until ``resume(_:reason:)``. `expires_at` still applies. Idempotent.
-    public func pause(_ job: String, reason: String = "") async throws -> JobControlReply {
-        let command = FunctionLibrary.pause(keys, job: job, by: actor(reason))
+    public func pause(_ job: String, reason: String = "", scope: PauseScope = .job) async throws -> JobControlReply {
+        let command = FunctionLibrary.pause(keys, job: job, by: actor(reason), scope: scope)
         return try answer(JobControlReply(await redis.reply(to: command)), "pause")
+    }
+
+    /// What an operator paused when the job was paused; nil if it is not paused, or an earlier version paused it.
+    public func pauseScope(of job: String) async throws -> PauseScope? {
+        try await redis.reply(to: FunctionLibrary.pauseScope(keys, job: job)).string.flatMap(PauseScope.init)
     }
 
     /// Resumes a paused job where it stopped; a fan-out gets its old place in the queue. Idempotent.

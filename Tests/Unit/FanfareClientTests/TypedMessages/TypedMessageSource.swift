@@ -93,7 +93,7 @@ struct TypedMessageSource {
             }
             return ("Message.\(part.name)", "", ".sample(&$0)")
         case .anyObject: return ("JSONObject", "", "$0.object()")
-        case .textOrAnyObject, .anyData, .onlyOverXMPP, .notOverXMPP, .notAsText, .refused:
+        case .textOrAnyObject, .anyData, .part, .refused:
             throw Failure("\(path) has a rule that only legacy messages have")
         }
     }

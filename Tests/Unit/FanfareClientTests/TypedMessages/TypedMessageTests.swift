@@ -8,8 +8,7 @@ import Testing
 @Suite struct TypedMessageTests {
     private static func decide(_ message: Message) -> IntakeDecision {
         let validator = IntakeValidator(
-            transport: .v1,
-            legacyBody: .json,
+            .v1,
             hasSenderID: true,
             projectKeyTag: "{demo}",
             prefix: "fanfare"

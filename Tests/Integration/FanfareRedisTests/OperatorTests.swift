@@ -134,6 +134,42 @@ import Testing
         }
     }
 
+    /// The first push ends without an attempt, which frees its id: the second one would be sent.
+    @Test func secondCancelOfAnIdFindsItsSecondPush() async throws {
+        try await withBench { bench in
+            try await bench.intake("j", .tokens(["a"]))
+            _ = try await bench.projectOperator.cancel("j")
+            let push = RedisCommand("XADD", bench.keys.jobs, "*", "id", "j", "message", "{}")
+            let entry = try #require(try await bench.client.send(push).string)
+            #expect(try await bench.projectOperator.cancel("j") == .ok(state: "waiting"))
+            let unwanted = RedisCommand("SMEMBERS", bench.keys.base + "unwanted")
+            #expect(try await bench.client.send(unwanted).array?.compactMap(\.string) == [entry])
+        }
+    }
+
+    @Test func pauseOfOneJobTakesThePlaceOfThatOfAll() async throws {
+        try await withBench { bench in
+            let projectOperator = bench.projectOperator
+            try await bench.intake("j", .tokens(["a"]))
+            _ = try await projectOperator.pause("j", reason: "pause --all", scope: .all)
+            _ = try await projectOperator.pause("j", reason: "keep this")
+            #expect(try await projectOperator.pauseScope(of: "j") == .job)
+            let reason = try await projectOperator.progress(of: "j")?.status.reason
+            #expect(reason == "paused by an operator: keep this")
+            _ = try await projectOperator.pause("j", reason: "pause --all", scope: .all)
+            #expect(try await projectOperator.pauseScope(of: "j") == .job)
+        }
+    }
+
+    @Test func parkedJobThatIsCancelledLeavesDead() async throws {
+        try await withBench { bench in
+            try await bench.park("one")
+            try await bench.park("two")
+            _ = try await bench.projectOperator.cancel("one")
+            #expect(try await bench.projectOperator.deadEntries().map(\.job) == ["two"])
+        }
+    }
+
     @Test func finishedJobCannotBeChanged() async throws {
         try await withBench { bench in
             _ = try await bench.reject("j")
