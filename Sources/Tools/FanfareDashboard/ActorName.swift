@@ -1,3 +1,5 @@
+internal import FanfareHTTP
+
 /// Who acts on the dashboard, for the audit list and the log.
 ///
 /// The peer's address is a fact. Behind a proxy it is the proxy's, and the proxy names the user in headers, which every

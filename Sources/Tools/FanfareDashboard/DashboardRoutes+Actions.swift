@@ -1,4 +1,5 @@
 internal import FanfareClient
+internal import FanfareHTTP
 internal import FanfareJSON
 internal import Logging
 internal import StreamWire
@@ -63,6 +64,10 @@ extension DashboardRoutes {
     }
 
     func treatEntry(_ action: String, _ entry: String, in project: String, _ change: Change) async throws -> WebReply? {
+        if ["replay", "push"].contains(action), !options.projects.contains(project) {
+            let wasServed = try await projectOperator(project).wasServed()
+            guard wasServed else { return .error(409, "unserved_project", "No worker has ever served that project.") }
+        }
         switch action {
         case "replay":
             log(action, change, project, entry)

@@ -1,4 +1,5 @@
 internal import FanfareClient
+internal import FanfareHTTP
 internal import FanfareJSON
 
 /// The dead jobs of a project.

@@ -1,4 +1,5 @@
 internal import FanfareClient
+internal import FanfareHTTP
 internal import FanfareJSON
 internal import StreamWire
 
@@ -87,7 +88,7 @@ extension DashboardRoutes {
         object["delivery"] = .string(details.delivery)
         object["results_policy"] = .string(details.resultsPolicy)
         object["has_message"] = .bool(details.message != nil && showsSecrets)
-        object["errors"] = .array(details.errors.map { .object(FleetJSON.object($0)) })
+        object["errors"] = FleetJSON.errors(details.progress.status)
         return .json(object)
     }
 
@@ -150,7 +151,8 @@ extension DashboardRoutes {
             isMasked: !showsSecrets
         )
         let name = "\(project)-\(id.replacing(":", with: "_"))-results.\(format.rawValue)"
-        return .stream(format.type, headers: [("Content-Disposition", "attachment; filename=\"\(name)\"")]) { write in
+        let headers = [(name: "Content-Disposition", value: "attachment; filename=\"\(name)\"")]
+        return WebReply(status: 200, type: format.type, headers: headers) { write in
             defer { withExtendedLifetime(slot) {} }
             try await download.write(to: write)
         }

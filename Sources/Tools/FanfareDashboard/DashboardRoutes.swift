@@ -1,6 +1,8 @@
 internal import FanfareClient
+internal import FanfareHTTP
 internal import FanfareJSON
 internal import FanfareModel
+internal import FanfarePages
 internal import Logging
 
 /// Routes a request and replies to it. Independent of the server, so that tests can call it directly.
@@ -10,9 +12,13 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     let redis: Redis
     /// Downloads that run at once: each reads a stream to its end.
     let downloads = StreamSlots(limit: 4)
+    /// The chart of all projects.
+    let chart = CachedReply()
     let logger: Logger
     /// The text of an error for users.
     let explain: @Sendable (any Error) -> String
+    /// Reads the state of Redis; nil if this dashboard shows none.
+    var examine: (@Sendable () async throws -> JSONObject)?
     let sessions: Sessions
     /// The time since a fixed moment.
     let now: @Sendable () -> Duration
@@ -52,8 +58,8 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         case ["api", "events"]:
             let project = request.query["project"]
             guard project.map(ProjectID.isValid) ?? true else { return Self.badID }
-            if request.method == "HEAD" { return .events(nil, of: project) }
-            if let slot = hub.slots.acquire() { return .events(slot, of: project) }
+            if request.method == "HEAD" { return .events(nil) }
+            if let slot = hub.slots.acquire() { return .events(hub.events(of: project, for: slot)) }
             return .error(503, "full", "Too many browsers follow this dashboard.", headers: [("Retry-After", "30")])
         case ["api", "fleet"]:
             let (fleet, trouble) = await hub.current()
@@ -65,9 +71,13 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             // A figure of the past would pass for one of now: Prometheus takes this as a target that is down.
             return .error(503, "unavailable", trouble ?? Self.unread)
         case ["api", "jobs"]:
-            guard let id = request.query["id"], Identifiers.isJob(id) else { return Self.badID }
-            return try await search(id)
+            guard let id = request.query["id"] else { return try await listFleetJobs(request.query) }
+            return Identifiers.isJob(id) ? try await search(id) : Self.badID
         case ["api", "audit"]: return try await audit(of: nil)
+        case ["api", "history"]: return try await fleetHistory()
+        case ["api", "redis"]: return try await redisReport()
+        case ["api", "runbook"]: return Self.runbook("")
+        case let named where named.count == 3 && named.starts(with: ["api", "runbook"]): return Self.runbook(named[2])
         default: break
         }
         guard isInProject(parts) else { return nil }
@@ -85,6 +95,11 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
         case ("dead", 5): return try await showDead(parts[4], in: parts[2])
         default: return nil
         }
+    }
+
+    /// A page of the Runbook as Markdown, which the page draws.
+    private static func runbook(_ name: String) -> WebReply? {
+        RunbookPages.page(name).map { .json(["text": .string(String(decoding: $0, as: UTF8.self))]) }
     }
 
     private static var unread: String { "The fleet has not been read yet." }
@@ -129,6 +144,9 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             return .json(["outcome": "closed"], headers: [("Set-Cookie", Self.cookie("", seconds: 0))])
         case ["api", "token"]: return try await story(body)
         default: break
+        }
+        if parts.count == 3, parts.starts(with: ["api", "jobs"]) {
+            return try await changeJobs(parts[2], Change(actor: ActorName.of(request, options), body: body))
         }
         guard isInProject(parts) else { return nil }
         guard hasValidIDs(parts) else { return Self.badID }

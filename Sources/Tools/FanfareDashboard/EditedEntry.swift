@@ -1,5 +1,6 @@
 internal import FanfareClient
 internal import FanfareJSON
+internal import FanfareModel
 
 /// The fields of a rejected entry with a user's changes.
 ///
@@ -47,6 +48,9 @@ enum EditedEntry {
         } else if let value = change["value"]?.string {
             guard !MaskedField.holdsMask(value) else {
                 throw Refusal(message: "\(name): holds a masked token; write the whole value or leave it unchanged.")
+            }
+            if ["not_before", "expires_at"].contains(name), let fault = Job.timeFault(value) {
+                throw Refusal(message: "\(name): \(fault)")
             }
             // A name that was given twice stays once.
             fields.removeAll { $0.name == name }

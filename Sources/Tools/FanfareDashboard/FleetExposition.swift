@@ -40,6 +40,13 @@ enum FleetExposition {
             (MetricCatalogue.workersAlive, Double(project.workersAlive)),
         ]
         for (metric, value) in values { registry.gauge(metric, project.id).set(value) }
+        let stopped = [
+            ("stop_if", state.resting.stoppedByCondition), ("message", state.resting.stoppedByMessage),
+            ("canary", state.resting.atCanary),
+        ]
+        for (name, count) in stopped {
+            registry.gauge(MetricCatalogue.jobsStopped, project.id, name).set(Double(count))
+        }
         for kind in MetricCatalogue.pressure.labels.last?.values ?? [] {
             registry.gauge(MetricCatalogue.pressure, project.id, kind).set(kind == state.pressure ? 1 : 0)
         }

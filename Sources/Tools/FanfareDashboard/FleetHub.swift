@@ -1,4 +1,5 @@
 internal import FanfareClient
+internal import FanfareHTTP
 internal import FanfareJSON
 
 /// The current view of the fleet, shared by all browsers, and its last change.
@@ -88,6 +89,24 @@ actor FleetHub {
     }
 
     // MARK: Reading
+
+    /// Server-sent events until the browser disconnects or the dashboard ends.
+    ///
+    /// - Parameters:
+    ///   - project: the project to follow; nil for the overview.
+    ///   - slot: held until the end.
+    nonisolated func events(of project: String?, for slot: StreamSlot) -> WebReply.Body {
+        { write in
+            defer { withExtendedLifetime(slot) {} }
+            // The browser reconnects after 2 s.
+            try await write(Array("retry: 2000\n\n".utf8))
+            var seen = 0
+            while let update = await self.next(after: seen, of: project) {
+                seen = update.version
+                try await write(update.bytes)
+            }
+        }
+    }
 
     /// Waits for the next version; nil when the dashboard ends or the task is cancelled.
     ///

@@ -7,7 +7,7 @@ internal import FanfareJSON
 struct FleetRows: Sendable {
     private static let keys = [
         "id", "state", "reason", "since_ms", "recipients_waiting", "pushed", "oldest_wait_ms", "drain_seconds", "dead",
-        "parked", "jobs", "scheduled", "workers", "quota_per_minute", "hold_ms", "rates",
+        "troubles", "parked", "jobs", "scheduled", "workers", "quota_per_minute", "hold_ms", "rates",
     ]
     /// A worker's row names at most this many of its projects.
     private static let maxNames = 3

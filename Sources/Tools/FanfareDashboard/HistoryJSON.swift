@@ -25,7 +25,8 @@ struct HistoryJSON {
             "now_ms": .number(JSONNumber(history.nowMs)), "step_ms": .number(JSONNumber(history.stepMs)),
             "at_ms": .array(samples.map { .number(JSONNumber($0.atMs)) }), "sent": column(\.sent),
             "failed": column(\.failed), "unknown": column(\.unknown), "retries": column(\.retries),
-            "waiting": column(\.waiting), "quota_per_minute": column(\.quotaPerMinute), "p50_ms": latency(0.5),
+            "maybe_dup": column(\.maybeDup), "waiting": column(\.waiting), "quota_per_minute": column(\.quotaPerMinute),
+            "p50_ms": latency(0.5),
             "p95_ms": latency(0.95), "p99_ms": latency(0.99), "errors": .object(errors), "marks": .array(marks),
         ]
     }
@@ -67,7 +68,7 @@ struct HistoryJSON {
 
 extension Int64 {
     /// The sum, or the nearest number: anything may write counts into Redis.
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+    func addingClamped(_ other: Int64) -> Int64 {
         let (sum, isOver) = addingReportingOverflow(other)
         return isOver ? (other > 0 ? .max : .min) : sum
     }

@@ -5,6 +5,8 @@ internal import FanfareJSON
 struct MaskedField {
     /// Fields that hold nothing but recipients.
     static let recipientFields: Set<String> = ["token", "tokens", "fid", "fids", "recipients", "group"]
+    /// Fields that hold a JSON object, which is shown a member a line.
+    private static let objectFields: Set<String> = ["message", "variants"]
     /// Elements of a list of recipients that are shown.
     private static let maxElements = 200
     /// Larger values cannot be edited on the page.
@@ -28,10 +30,12 @@ struct MaskedField {
         }
         guard Self.recipientFields.contains(name) else {
             let masked = Self.masked(text)
-            object["shown"] = .string(Self.cut(masked, to: Self.maxBytes))
+            let isWhole = value.count <= Self.maxBytes
+            let pretty = isWhole && Self.objectFields.contains(name) ? Self.pretty(masked) : nil
+            object["shown"] = .string(pretty ?? Self.cut(masked, to: Self.maxBytes))
             // The form of the page is filled with the text as shown, so it must be the whole text.
             if masked != text { object["is_masked"] = true }
-            if value.count > Self.maxBytes { object["is_cut"] = true }
+            if !isWhole { object["is_cut"] = true }
             return object
         }
         object["is_masked"] = true
@@ -42,6 +46,13 @@ struct MaskedField {
         object["count"] = .number(JSONNumber(Int64(elements.count)))
         object["elements"] = .array(elements.prefix(Self.maxElements).map { .string(Self.shown($0)) })
         return object
+    }
+
+    /// A text of JSON with one member a line; nil for any other text, and where that would be much larger.
+    private static func pretty(_ text: String) -> String? {
+        guard let value = try? JSONParser.parse(Array(text.utf8), limits: JSONLimits()) else { return nil }
+        let pretty = PrettyJSON.text(value)
+        return pretty.utf8.count <= 4 * maxBytes ? pretty : nil
     }
 
     /// The elements of a JSON array; nil if it is none.

@@ -1,3 +1,5 @@
+internal import FanfareHTTP
+
 /// The static files of the page.
 enum PageAssets {
     /// A file by its path, `/app.js`.
@@ -20,9 +22,12 @@ enum PageAssets {
     private static let scripts = [
         "/actions.js": PackageResources.actions_js, "/app.js": PackageResources.app_js,
         "/audit.js": PackageResources.audit_js, "/charts.js": PackageResources.charts_js,
-        "/dead.js": PackageResources.dead_js, "/dom.js": PackageResources.dom_js, "/job.js": PackageResources.job_js,
-        "/live.js": PackageResources.live_js, "/overview.js": PackageResources.overview_js,
-        "/project.js": PackageResources.project_js, "/router.js": PackageResources.router_js,
+        "/day.js": PackageResources.day_js, "/dead.js": PackageResources.dead_js, "/dom.js": PackageResources.dom_js,
+        "/job.js": PackageResources.job_js,
+        "/jobs.js": PackageResources.jobs_js, "/live.js": PackageResources.live_js,
+        "/overview.js": PackageResources.overview_js, "/project.js": PackageResources.project_js,
+        "/redis.js": PackageResources.redis_js, "/router.js": PackageResources.router_js,
+        "/runbook.js": PackageResources.runbook_js,
         "/token.js": PackageResources.token_js,
     ].mapValues(compact)
 
@@ -50,7 +55,8 @@ enum PageAssets {
     ///   - path: the path as it was requested.
     static func page(_ parts: [String], path: String) -> WebReply? {
         switch parts.first {
-        case nil, "p", "token", "audit": return page(depth: path.utf8.count { $0 == UInt8(ascii: "/") } - 1)
+        case nil, "p", "jobs", "token", "audit", "redis", "runbook":
+            return page(depth: path.utf8.count { $0 == UInt8(ascii: "/") } - 1)
         default: return nil
         }
     }

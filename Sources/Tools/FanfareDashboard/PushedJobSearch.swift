@@ -6,7 +6,9 @@ enum PushedJobSearch {
     /// Entries hold whole jobs: the search reads few at a time, and stops when it has read much.
     private static let entriesAtOnce = 10
     private static let maxReads = 100
-    private static let maxBytes = 8 << 20
+    static let maxBytes = 8 << 20
+    /// Jobs of a project whose id contains a text.
+    private static let maxMatches = 20
 
     /// The id of the entry; nil if it was not found among the oldest ones.
     static func find<Redis: RedisSending>(_ job: String, _ redis: Redis, _ keys: ProjectKeys) async throws -> String? {
@@ -28,5 +30,37 @@ enum PushedJobSearch {
             if values.count < entriesAtOnce { return nil }
         }
         return nil
+    }
+
+    /// A job that no worker has taken.
+    struct Pushed: Equatable {
+        var id: String
+        var entry: String
+    }
+
+    /// The jobs whose id contains a text, whatever its case, among the oldest entries of a project.
+    ///
+    /// - Parameter bytes: what may still be read; less afterwards.
+    static func matching<Redis: RedisSending>(
+        _ text: String,
+        _ redis: Redis,
+        _ keys: ProjectKeys,
+        bytes: inout Int
+    ) async throws -> [Pushed] {
+        let text = text.lowercased()
+        var found: [Pushed] = []
+        var from = "-"
+        for _ in 0..<maxReads where bytes > 0 && found.count < maxMatches {
+            let command = RedisCommand("XRANGE", keys.jobs, from, "+", "COUNT", "\(entriesAtOnce)")
+            let values = try await redis.reply(to: command).array ?? []
+            for entry in values.compactMap({ StreamEntry($0) }) {
+                let id = entry.text("id") ?? entry.id
+                if id.lowercased().contains(text) { found.append(Pushed(id: id, entry: entry.id)) }
+                from = "(" + entry.id
+                bytes -= entry.byteCount
+            }
+            if values.count < entriesAtOnce { break }
+        }
+        return found
     }
 }

@@ -1,3 +1,4 @@
+internal import FanfareHTTP
 internal import FanfareModel
 
 /// Decides whether a request may read, and whether it may act. Does no I/O.
@@ -42,20 +43,18 @@ struct RequestAuthorizer: Sendable {
         sessions: Sessions,
         now: Duration
     ) async -> WebReply? {
-        let tokens = [options.token, other].compactMap { $0 }
-        guard !tokens.isEmpty else { return nil }
-        let headers = [(name: "WWW-Authenticate", value: #"Bearer realm="fanfare""#)]
-        let unauthenticated = WebReply.error(401, "unauthorized", "Log in first.", headers: headers)
-        if let header = request.headers["authorization"] {
-            if tokens.contains(where: { BearerToken($0).accepts(authorization: header) }) { return nil }
-            return await sessions.refuse(peer: request.peer, now: now) ? unauthenticated : .tooManyTokens
+        let unauthenticated = WebReply.error(401, "unauthorized", "Log in first.", headers: [BearerCheck.challenge])
+        switch BearerCheck([options.token, other].compactMap { $0.map(BearerToken.init) }).check(request) {
+        case .accepted: return nil
+        case .wrong: return await sessions.refuse(peer: request.peer, now: now) ? unauthenticated : .tooManyTokens
+        case .missing:
+            guard let session = request.cookie(Self.cookie) else { return unauthenticated }
+            return await sessions.isOpen(session, now: now) ? nil : unauthenticated
         }
-        guard let session = request.cookie(Self.cookie) else { return unauthenticated }
-        return await sessions.isOpen(session, now: now) ? nil : unauthenticated
     }
 
     private func hostRefusal(_ request: WebRequest) -> WebReply? {
-        guard let host = request.headers["host"], let name = Self.name(ofAuthority: host) else {
+        guard let name = request.host else {
             return .error(400, "bad_host", "The request names no host.")
         }
         // On other addresses the token protects, and a browser sends no cookie to a rebound name.
@@ -78,11 +77,5 @@ struct RequestAuthorizer: Sendable {
             return .error(415, "not_json", "The body must be application/json.")
         }
         return nil
-    }
-
-    /// The host of `host[:port]`, in lower case and without an IPv6 address's brackets.
-    static func name(ofAuthority authority: String) -> String? {
-        let match = authority.wholeMatch(of: /\[([^\]]+)\](?::.*)?|([^:\[]+)(?::[0-9]*)?/)
-        return (match?.1 ?? match?.2)?.lowercased()
     }
 }

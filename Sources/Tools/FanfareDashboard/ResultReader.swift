@@ -7,17 +7,21 @@ struct ResultFilter: Equatable, Sendable {
     var status: ResultStatus?
     /// Leaves out `sent` results.
     var isFailedOnly = false
+    /// Leaves out results that are not flagged as possible duplicates.
+    var isMaybeDupOnly = false
     var error: String?
 
     func matches(_ result: JobResult) -> Bool {
         if let status, result.status != status { return false }
         if isFailedOnly, result.status == .sent { return false }
+        if isMaybeDupOnly, !result.mayBeDuplicate { return false }
         return error == nil || result.error == error
     }
 
-    /// The filter of a query: `status`, `error`, and `failed=1`; nil if a value is not valid.
+    /// The filter of a query: `status`, `error`, `failed=1` and `maybe_dup=1`; nil if a value is not valid.
     init?(_ query: [String: String]) {
         isFailedOnly = query["failed"] == "1"
+        isMaybeDupOnly = query["maybe_dup"] == "1"
         if let text = query["status"], !text.isEmpty {
             guard let status = ResultStatus(rawValue: text) else { return nil }
             self.status = status

@@ -3,9 +3,10 @@
 
     Tests/System/Browser/dashboard.py FANFARE [--shots FOLDER]
 
-FANFARE is the program. Needs what `ops/browser` installs. Ends with 0 if every check held.
+FANFARE is the program. Needs what `ops/dev/browser` installs. Ends with 0 if every check held.
 """
 
+import jobs_steps
 import overview_steps as steps
 from campaign_steps import campaigns
 from session import check_console, session
@@ -23,6 +24,9 @@ def main():
             lambda: steps.keeps_focus(browser, address),
             lambda: steps.dead(browser, fleet, address),
             lambda: steps.story(browser, address),
+            lambda: jobs_steps.jobs(browser, fleet, address),
+            lambda: jobs_steps.runbook(browser, address),
+            lambda: jobs_steps.redis(browser, fleet, address),
             lambda: campaigns(browser, fleet, address),
         ):
             step()

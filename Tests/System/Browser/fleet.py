@@ -68,8 +68,12 @@ class Fleet:
             'redis: { url: "unix://%s" }\nprojects:\n%stls: { ca_file: sandbox/ca.pem }\n' % (self.socket, projects)
         )
         self.settings = settings
-        self._spawn([self.fanfare, "worker", "-c", str(settings), "--log-level", "error"], "worker")
+        self.worker("worker")
         self.wait_for("the worker", lambda: self.redis("SCARD", "fanfare:projects") == str(len(self.quotas)))
+
+    def worker(self, name):
+        """Starts one more worker."""
+        self._spawn([self.fanfare, "worker", "-c", str(self.settings), "--log-level", "error", "--name", name], name)
 
     def end(self, name):
         """Ends a process at once."""
@@ -112,7 +116,8 @@ class Fleet:
         commands = []
         for count in reversed(range(DEAD)):
             bad = '"%s" 1' % HOSTILE.replace('"', '\\"') if count < 3 else "priority 11"
-            commands.append("XADD fanfare:{news}:jobs * token t id refused-%d message '{}' %s" % (count, bad))
+            message = '{"notification":{"title":"x"}}'
+            commands.append("XADD fanfare:{news}:jobs * token t id refused-%d message '%s' %s" % (count, message, bad))
         for count in range(PROJECTS - 2):
             commands.append("SADD fanfare:projects quiet-%03d" % count)
             if count % 10 == 0:

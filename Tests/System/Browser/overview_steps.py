@@ -33,7 +33,7 @@ new MutationObserver((_, observer) => {
 
 def looks(browser, address):
     """Wide and narrow, light and dark: nothing sticks out, everything can be read, every control has a name."""
-    pages = {"overview": ("", ".projects tbody tr"), "dead": ("p/news/dead", ".entry"), "token": ("token", "#story-token"), "audit": ("audit", "h1")}
+    pages = {"overview": ("", ".projects tbody tr"), "jobs": ("jobs", ".jobs tbody tr"), "redis": ("redis", ".checks tbody tr"), "runbook": ("runbook/FanfareJobStopped", ".page li"), "dead": ("p/news/dead", ".entry"), "token": ("token", "#story-token"), "audit": ("audit", "h1")}
     for width in (1440, 800, 390):
         for scheme in ("light", "dark"):
             for page, (path, sign) in pages.items():
@@ -69,7 +69,7 @@ def first_data(browser, address):
 
 def weights(browser, address):
     """Each address loads less than 100 kB of page."""
-    for path in ("", "p/news", "p/news/jobs/morning", "p/news/dead", "token", "audit"):
+    for path in ("", "jobs", "redis", "runbook", "p/news", "p/news/jobs/morning", "p/news/dead", "token", "audit"):
         browser.open(address + path, 1440, 1000)
         browser.shows("#link", "live")
         browser.until("the view", lambda: browser.all("#view *"))
@@ -134,9 +134,14 @@ def dead(browser, fleet, address):
 
     browser.click("button[aria-label='Edit and push again job refused-0']")
     browser.until("the form", lambda: browser.find(".editor").is_displayed())
+    fault = browser.find(".editor > :first-child")
+    check("faulty" in fault.get_attribute("class") and HOSTILE in fault.text, "the faulty field is not first: " + fault.text)
+    check("unknown field" in fault.text, "the reason does not stand at its field: " + fault.text)
+    message = browser.find(".editor textarea[id$='-message']").get_attribute("value")
+    check(message.startswith("{\n  "), "the message is not formatted: " + message)
     browser.shot("edit")
     browser.find(".editor .primary").send_keys(Keys.ENTER)
-    browser.shows(".wrong", "Nothing was changed")
+    browser.shows(".editor > .wrong", "Nothing was changed")
     browser.script("[...document.querySelectorAll('.editor .edit')].find(n => n.textContent.includes('<img')).querySelector('[type=checkbox]').click()")
     browser.find(".editor .primary").send_keys(Keys.ENTER)
     browser.until("a question", lambda: browser.find("#confirm-input").is_displayed())

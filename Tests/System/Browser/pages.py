@@ -3,7 +3,7 @@
 
     Tests/System/Browser/pages.py FANFARE [--shots FOLDER]
 
-FANFARE is the program. Needs what `ops/browser` installs. Ends with 0 if every check held.
+FANFARE is the program. Needs what `ops/dev/browser` installs. Ends with 0 if every check held.
 """
 
 import time

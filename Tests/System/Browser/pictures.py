@@ -3,7 +3,7 @@
 
     Tests/System/Browser/pictures.py FANFARE FOLDER
 
-FANFARE is the program. Needs what `ops/browser` installs.
+FANFARE is the program. Needs what `ops/dev/browser` installs.
 """
 
 import argparse
@@ -21,7 +21,7 @@ MOST_BYTES = 150000
 
 
 def work(fleet):
-    """Campaigns of several projects, a pause, a hold, and a project whose credentials FCM refuses."""
+    """Campaigns of several projects, one that stops itself, a pause, a hold, and a project whose credentials FCM refuses."""
     fleet.fault("bank", 403, "PERMISSION_DENIED")
     fleet.send("bank", "statement-november", 1800)
     fleet.send("shop", "autumn-sale", 18000, bad=40)
@@ -30,6 +30,7 @@ def work(fleet):
     fleet.send("weather", "storm-warning", 1200)
     fleet.send("chat", "group-invites", 3000)
     fleet.send("travel", "late-deals", 2500)
+    fleet.send("fitness", "spring-challenge", 20000, "--canary", "500", "--stop-if", "unregistered>10%", bad=8)
     time.sleep(60)
     fleet.run("project", "pause", "shop", "--reason", "wrong link in the banner")
     time.sleep(15)

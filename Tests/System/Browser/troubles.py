@@ -3,19 +3,24 @@
 
     Tests/System/Browser/troubles.py FANFARE [--shots FOLDER]
 
-FANFARE is the program. Needs what `ops/browser` installs. Ends with 0 if every check held.
+FANFARE is the program. Needs what `ops/dev/browser` installs. Ends with 0 if every check held.
 """
 
-from session import check_console, session
+from pages import looks
+from session import CONTRAST, check, check_console, session
 
 # The port is closed on every machine.
 NOWHERE = {"games": "https://localhost:1"}
-QUOTAS = {"shop": 6000, "news": 6000, "games": 6000, "bank": 6000, "mail": 6000}
+QUOTAS = {name: 6000 for name in ["shop", "news", "games", "bank", "mail"] + ["quiet-%02d" % number for number in range(35)]}
 
 
 def fill(fleet):
     fleet.fault("news", 429, "RESOURCE_EXHAUSTED", retry_after=300, reason="RATE_LIMIT_EXCEEDED")
     fleet.fault("bank", 403, "PERMISSION_DENIED")
+    # One job stops itself after its canary, the other waits behind it.
+    fleet.send("shop", "statement", 2000, "--canary", "50", "--stop-if", "unregistered>10%", bad=8)
+    fleet.send("shop", "patient", 2000, "--canary", "50")
+    fleet.redis("XADD", "fanfare:{shop}:jobs", "*", "id", "broken", "token", "t", "message", "no JSON")
     for project in ("shop", "news", "games", "bank"):
         fleet.send(project, project + "-campaign", 20000)
     rows = " ".join("t%d" % row for row in range(30000))
@@ -31,9 +36,19 @@ def states(browser, fleet, address):
     browser.open(address, 1440, 900)
     for word, project in (("held", "news"), ("blocked", "bank"), ("unreachable", "games"), ("parked", "mail")):
         browser.until("%s: %s" % (project, word), lambda: any(project in row.text and word in row.text for row in browser.all(".troubles li")), 180)
-    for width, scheme in ((1440, "light"), (800, "dark"), (390, "light")):
-        browser.view(width, 900, scheme)
-        browser.shot("trouble-%d-%s" % (width, scheme))
+    stopped = "statement stopped itself: 12 % UNREGISTERED, 1,950 wait"
+    browser.shows(".troubles", stopped)
+    browser.shows(".troubles", "patient is behind its canary: 1 of 50 failed, 2 %, 1,950 wait")
+    rejected = "broken is rejected: message"
+    browser.shows(".troubles", rejected)
+    for scheme in ("light", "dark"):
+        for width, height in ((1440, 900), (800, 900), (390, 844)):
+            browser.view(width, height, scheme)
+            browser.shot("trouble-%d-%s" % (width, scheme))
+            # Nothing that is trouble is below the fold.
+            bottom = browser.script("scrollTo(0, 0); return document.querySelector('.attention').getBoundingClientRect().bottom")
+            check(bottom <= height, "trouble ends at %d of %d px" % (bottom, height))
+            check(browser.script(CONTRAST) == [], "hard to read: %s" % browser.script(CONTRAST))
     for project, sign in (("news", "FCM asked to wait"), ("bank", "PERMISSION_DENIED"), ("games", "connect")):
         browser.open(address + "p/" + project, 1440, 1000)
         browser.shows(".view-why", sign)
@@ -42,12 +57,41 @@ def states(browser, fleet, address):
         browser.open(address + "p/%s/jobs/%s-campaign" % (project, project), 1440, 900)
         browser.shows("#view", "have a result")
         browser.shot("trouble-%s-job" % project)
+    browser.open(address + "p/shop/jobs/statement", 1440, 900)
+    browser.shows("table[aria-label=Errors]", "6 of 50 (12 %)")
+    browser.open(address, 1440, 900)
+    browser.click("[aria-label='Resume job statement of shop']")
+    browser.click("#confirm-yes")
+    browser.until("the job is resumed", lambda: stopped not in browser.text(".troubles"))
+    browser.click("[aria-label='Drop job broken of shop']")
+    browser.click("#confirm-yes")
+    browser.until("the job is dropped", lambda: rejected not in browser.text(".troubles"))
     browser.open(address + "p/mail/jobs/digest", 1440, 900)
     browser.shows(".view-why", "audience")
     browser.shot("trouble-parked-job")
     browser.open(address + "p/mail/dead")
     browser.shows(".entries", "digest")
     browser.shot("trouble-parked")
+
+
+def lost_worker(browser, fleet, address):
+    """A worker is killed in the middle of jobs, and another one takes its batches over."""
+    fleet.end("worker")
+    fleet.worker("heir")
+    job = "fanfare:{shop}:job:shop-campaign"
+    browser.until("possible duplicates", lambda: int(fleet.redis("HGET", job, "maybe_dup")) > 0, 180)
+    browser.open(address + "p/shop", 1440, 2400)
+    browser.shows(".events", "Worker lost: worker.")
+    browser.shows(".events", "Batches taken over: by heir.")
+    browser.shows("#view", "may have got it twice")
+    browser.until("the flag", lambda: browser.all(".plot .mark.lost"))
+    browser.open(address + "p/shop/jobs/shop-campaign", 1440, 900)
+    browser.shows(".notice", "may have got it twice")
+    browser.click(".notice button")
+    browser.until("the filter", lambda: browser.find("#result-twice").is_selected())
+    browser.until("flagged results only", lambda: {True} == {"(maybe twice)" in row.text for row in browser.all("#results tbody tr")})
+    for path, name in (("p/shop", "lost-worker"), ("p/shop/jobs/shop-campaign", "maybe-dup")):
+        looks(browser, address, path, name, "may have got it twice")
 
 
 def pressure(browser, fleet, address):
@@ -67,10 +111,24 @@ def pressure(browser, fleet, address):
     browser.shot("trouble-unreachable-job")
 
 
+def no_worker(browser, fleet, address):
+    """One line says that no worker is alive, in place of a line for each project."""
+    browser.open(address, 1440, 900)
+    check(browser.text(".alarm") == "", "a worker is alive")
+    fleet.end("worker")
+    browser.shows(".alarm", "No worker is alive: nothing is sent.", 120)
+    check("unserved" not in browser.text(".troubles"), "projects are unserved one by one")
+    for width, scheme in ((1440, "light"), (800, "dark"), (390, "light")):
+        browser.view(width, 900, scheme)
+        browser.shot("trouble-no-worker-%d-%s" % (width, scheme))
+
+
 def main():
     with session(fill, QUOTAS, NOWHERE, failed="failed-troubles") as (browser, fleet, address):
         states(browser, fleet, address)
+        lost_worker(browser, fleet, address)
         pressure(browser, fleet, address)
+        no_worker(browser, fleet, address)
         check_console(browser)
 
 

@@ -55,10 +55,10 @@ export const resumeProject = (id) => act(
   { title: `Resume project ${id}?`, message: "Sends begin again. A blocked project is tried at once.", yes: "Resume" },
   at(id, "resume"), `Project ${id} is resumed.`);
 
-const JOB = {
-  pause: { word: "Pause", message: "No new send starts until it is resumed.", said: "is paused" },
-  resume: { word: "Resume", message: "It goes on where it stopped.", said: "is resumed" },
-  cancel: { word: "Cancel", message: "No new send starts, and recipients without a result are cancelled. This cannot be undone.", said: "is being cancelled", danger: true },
+export const JOB = {
+  pause: { word: "Pause", message: "No new send starts until it is resumed.", many: "No new send of them starts until they are resumed.", said: "is paused", past: "paused" },
+  resume: { word: "Resume", message: "Sending continues where it stopped.", said: "is resumed", past: "resumed" },
+  cancel: { word: "Cancel", message: "No new send starts, and recipients without a result are cancelled. This cannot be undone.", said: "is being cancelled", past: "cancelled", danger: true },
 };
 
 export function changeJob(project, id, action) {
@@ -67,15 +67,30 @@ export function changeJob(project, id, action) {
   return act({ title: `${word} job ${id}?`, message, yes, no: danger ? "Keep it" : "Leave it", danger }, at(project, "jobs", id, action), `Job ${id} ${said}.`);
 }
 
+/** Replays or drops an entry of `dead`: its `entry`, `job` and `kind`. */
+export function changeEntry(project, { entry, job, kind }, action) {
+  const message = kind === "parked" ? "The job goes on with its unfinished recipients." : "The same fields are pushed again. They are rejected again, unless the configuration or the workers' version allows them now.";
+  const question = action === "replay"
+    ? { title: `Replay job ${job}?`, message, yes: "Replay" }
+    : { title: `Drop job ${job}?`, message: "Its entry is deleted; unfinished recipients of a parked job are cancelled. This cannot be undone.", yes: "Drop it", no: "Keep it", danger: true };
+  const done = action === "drop" ? "was dropped" : kind === "parked" ? "goes on" : "was pushed again";
+  return act(question, at(project, "dead", entry, action), `Job ${job} ${done}.`);
+}
+
+/** The class of the badge of a job that its project stops; undefined for any other. */
+export const stalls = (project, job) => (project && job.state === "active" && !["working", "waiting", "idle"].includes(project.state) ? "held" : undefined);
+
 const OVER = ["done", "cancelled", "expired", "rejected"];
+
+/** The actions that a job's state allows. */
+export function allowed(job) {
+  if (OVER.includes(job.state) || job.ending) return [];
+  return job.state === "parked" ? ["cancel"] : [job.state === "paused" ? "resume" : "pause", "cancel"];
+}
 
 /** Keeps the buttons in `box` that a job's state allows. `after()` follows a change. */
 export function jobControls(box, project, job, fleet, after = () => {}) {
-  let actions = [];
-  if (!fleet.readOnly && !OVER.includes(job.state) && !job.ending) {
-    actions = job.state === "parked" ? ["cancel"] : [job.state === "paused" ? "resume" : "pause", "cancel"];
-  }
-  keyed(box, actions, (action) => action, (action) => el("button", {
+  keyed(box, fleet.readOnly ? [] : allowed(job), (action) => action, (action) => el("button", {
     class: action === "cancel" ? "small danger" : "small",
     "aria-label": `${JOB[action].word} job ${job.id}`,
     on: { click: async () => { if (await changeJob(project, job.id, action)) after(); } },

@@ -15,8 +15,11 @@ const VIEWS = {
   project: () => import("./project.js"),
   job: () => import("./job.js"),
   dead: () => import("./dead.js"),
+  jobs: () => import("./jobs.js"),
   token: () => import("./token.js"),
   audit: () => import("./audit.js"),
+  redis: () => import("./redis.js"),
+  runbook: () => import("./runbook.js"),
 };
 // The first view loads while the session is asked for.
 VIEWS[parse(location)[0]]?.().catch(() => {});
@@ -135,9 +138,12 @@ node("skip").addEventListener("click", () => node("main").focus());
 node("search").addEventListener("submit", async (event) => {
   event.preventDefault();
   const id = node("job-id").value.trim();
+  // The page of the jobs finds parts of ids, and says when it stopped early.
+  const parts = (word) => `jobs?${new URLSearchParams({ tab: "all", find: word })}`;
+  if (!/^[\w.:-]+$/.test(id)) return router.go(parts(id));
   try {
     const { jobs } = await get(`api/jobs?id=${encodeURIComponent(id)}`);
-    if (jobs.length === 0) return announce(`No project has a job ${id}: it was never pushed, not yet taken by a worker, or is no longer kept.`);
+    if (jobs.length === 0) return router.go(parts(id));
     router.go(address("p", jobs[0].project, "jobs", id));
     if (jobs.length > 1) announce(`Also in ${jobs.slice(1).map((job) => job.project).join(", ")}.`);
   } catch (error) {

@@ -6,6 +6,7 @@ import { address } from "./router.js";
 const WORDS = {
   cancel: "Cancelled job", pause: "Paused job", resume: "Resumed job", pause_project: "Paused project", resume_project: "Resumed project",
   replay: "Replayed dead job", drop: "Dropped dead job", push_edited: "Edited and pushed again",
+  forget_project: "Forgot project",
 };
 
 export function open(root, { project }, context) {

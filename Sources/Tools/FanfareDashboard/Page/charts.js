@@ -98,6 +98,9 @@ export const UNITS = {
   },
 };
 
+/** What happened, by the kind of a mark. */
+export const MARKS = { hold: "FCM asked to wait", pause: "Paused", resume: "Resumed", block: "Blocked", version: "Worker version", worker: "Worker started",
+  lost: "Worker lost", takeover: "Batches taken over" };
 export const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
 
 /** One sentence for each series, for people who do not see the chart. */

@@ -1,7 +1,7 @@
 // The dead jobs of a project: what was pushed, why it needs an operator, and what can be done.
 
 import { announce, at, badge, crumbs, el, get, keyed, number, show, text, time } from "./dom.js";
-import { act, confirm, perform } from "./actions.js";
+import { changeEntry, confirm, perform } from "./actions.js";
 import { address } from "./router.js";
 
 const KINDS = [["", "All"], ["rejected", "Rejected"], ["parked", "Parked"]];
@@ -10,6 +10,17 @@ const MEANING = {
   parked: "The job stopped before its end. Replay sends to its unfinished recipients; drop cancels them.",
 };
 const RECIPIENTS = new Set(["token", "fid", "group", "tokens", "fids", "recipients"]);
+const OBJECTS = new Set(["message", "variants"]);
+/** The name of the field that the reason is about, as `message` is of `message.android.ttl: rule`; long names are cut there. */
+function faultyField(entry) {
+  const isAbout = (name) => {
+    const letters = [...name];
+    const shown = letters.length > 40 ? `${letters.slice(0, 40).join("")}…` : name;
+    return entry.reason.startsWith(shown) && /^[.[:]/.test(entry.reason.slice(shown.length));
+  };
+  return entry.fields.map((field) => field.name).filter(isAbout).sort((a, b) => b.length - a.length)[0];
+}
+
 const bytes = (count) => `${number(count)} ${count === 1 ? "byte" : "bytes"}`;
 
 class Entry {
@@ -46,11 +57,7 @@ class Entry {
   path(action) { return at(this.view.project, "dead", this.entry.entry, ...(action ? [action] : [])); }
 
   async act(action) {
-    const job = this.entry.job;
-    const question = action === "replay"
-      ? { title: `Replay job ${job}?`, message: "The job goes on with its unfinished recipients.", yes: "Replay" }
-      : { title: `Drop job ${job}?`, message: "Its entry is deleted; unfinished recipients of a parked job are cancelled. This cannot be undone.", yes: "Drop it", no: "Keep it", danger: true };
-    if (await act(question, this.path(action), `Job ${job} ${action === "replay" ? "goes on" : "was dropped"}.`)) this.view.load();
+    if (await changeEntry(this.view.project, this.entry, action)) this.view.load();
   }
 
   /** Shows the `fields`, the `form`, or nothing. */
@@ -63,7 +70,7 @@ class Entry {
       const entry = await get(this.path());
       if (this.shown !== what) return;
       this.more.replaceChildren(what === "form" ? form(entry, this) : el("dl", { class: "pushed" }, ...entry.fields.map(shown)));
-      if (what === "form") this.more.querySelector("input, textarea")?.focus();
+      if (what === "form") focusFault(this.more);
     } catch (error) {
       announce(error.message);
     }
@@ -89,19 +96,44 @@ function shown(field) {
   return el("div", {}, el("dt", {}, `${field.name} `, el("span", { class: "soft" }, bytes(field.bytes))), value);
 }
 
+/** Puts the cursor where the reason says: into the faulty field, at the member that it names. */
+function focusFault(form) {
+  const input = form.querySelector("[aria-invalid]") ?? form.querySelector("input, textarea");
+  input?.focus();
+  const member = input?.dataset.member;
+  const start = member ? input.value.indexOf(`${JSON.stringify(member)}:`) : -1;
+  if (start >= 0) input.setSelectionRange(start + 1, start + JSON.stringify(member).length - 1);
+  else if (input?.matches("textarea")) input.setSelectionRange(0, 0);
+}
+
+/** Marks an input as the one that the reason is about. */
+function mark(node, input, entry) {
+  const id = `${input.id}-fault`;
+  node.classList.add("faulty");
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", id);
+  // Only a member's own name can be looked for: message.android.ttl.
+  const member = entry.reason.match(/^[^:]*\.([^.[:]+)(\[\d+\])*:/)?.[1];
+  if (member) input.dataset.member = member;
+  node.append(el("p", { class: "wrong", id }, entry.reason));
+}
+
 /** An editor for one field; `change()` answers the change to send, or null. */
 function editor(field, entry) {
   const id = `edit-${entry.entry}-${field.name}`;
   // A list of recipients is shown masked as a whole; a token within another text can be deleted from it.
   const isOpen = field.shown !== undefined && !RECIPIENTS.has(field.name) && !field.is_cut && !field.is_binary;
   const remove = el("input", { type: "checkbox", id: `${id}-remove` });
-  const input = isOpen && field.bytes < 60 && !field.shown.includes("\n")
-    ? el("input", { id, autocomplete: "off", spellcheck: "false" })
-    : el("textarea", { id, rows: isOpen ? Math.min(12, 2 + Math.ceil(field.bytes / 90)) : 2, autocomplete: "off", spellcheck: "false" });
+  const isLine = isOpen && field.bytes < 60 && !field.shown.includes("\n") && !OBJECTS.has(field.name);
+  const lines = isOpen ? field.shown.split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / 90), 1) : 2;
+  const input = isLine
+    ? el("input", { id, class: "mono", autocomplete: "off", spellcheck: "false" })
+    : el("textarea", { id, class: "mono", rows: Math.max(2, Math.min(20, lines)), autocomplete: "off", spellcheck: "false" });
   input.value = isOpen ? field.shown : "";
   const start = input.value;
   const boxes = [];
   const node = el("div", { class: "edit" }, el("label", { for: id, class: "mono" }, field.name), input);
+  if (field.name === faultyField(entry)) mark(node, input, entry);
   if (isOpen && field.is_masked) node.append(el("p", { class: "hint" }, "Holds a masked token: delete it, or leave this field as it is."));
   if (!isOpen) {
     const what = field.is_cut ? "too long to edit here" : field.is_binary ? "not text" : field.elements ? `${number(field.count)} recipients` : field.shown;
@@ -131,7 +163,9 @@ function editor(field, entry) {
 }
 
 function form(entry, owner) {
-  const editors = entry.fields.map((field) => editor(field, entry));
+  const fault = faultyField(entry);
+  const fields = [...entry.fields].sort((a, b) => (b.name === fault) - (a.name === fault));
+  const editors = fields.map((field) => editor(field, entry));
   const name = el("input", { id: `new-${entry.entry}`, maxlength: 64, autocomplete: "off", spellcheck: "false" });
   const value = el("input", { id: `new-value-${entry.entry}`, autocomplete: "off", spellcheck: "false" });
   const status = el("p", { role: "alert", class: "wrong" });

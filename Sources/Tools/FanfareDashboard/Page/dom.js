@@ -58,13 +58,13 @@ export function crumbs(...places) {
   return el("nav", { class: "crumbs", "aria-label": "Breadcrumb" }, ...places.map(([word, to]) => (to ? el("a", { href: to }, word) : el("span", { "aria-current": "page" }, word))));
 }
 
-/** Fills a description list; `rows` are [term, value, class]. */
+/** Fills a description list; `rows` are [term, value, class, address]. */
 export function terms(list, rows) {
   keyed(
     list,
     rows,
     (row) => row[0],
-    (row) => el("div", {}, el("dt", {}, row[0]), el("dd")),
+    (row) => el("div", {}, el("dt", {}, row[3] ? el("a", { href: row[3] }, row[0]) : row[0]), el("dd")),
     (node, [, value, kind]) => {
       text(node.lastElementChild, value);
       if (node.className !== (kind || "")) node.className = kind || "";
@@ -109,9 +109,10 @@ export function time(ms) {
   return ms === undefined || ms === null ? "–" : new Date(ms).toISOString().replace("T", " ").slice(0, 19) + " UTC";
 }
 
-export function badge(node, word) {
+/** `tone`: the class instead of the word's own. */
+export function badge(node, word, tone = word) {
   text(node, word);
-  node.className = `badge ${/^[a-z]+$/.test(word) ? word : ""}`;
+  node.className = `badge ${/^[a-z]+$/.test(tone) ? tone : ""}`;
 }
 
 let silence;

@@ -2,7 +2,7 @@
 
 import { announce, at, badge, breakable, crumbs, duration, el, get, keyed, number, rate, Refusal, show, terms, text, time } from "./dom.js";
 import { address } from "./router.js";
-import { changeJob, jobControls } from "./actions.js";
+import { changeJob, jobControls, stalls } from "./actions.js";
 
 const OVER = ["done", "cancelled", "expired", "rejected"];
 const PARTS = [["sent", "sent"], ["failed", "failed"], ["unknown", "unknown"], ["ended", "cancelled or expired"], ["retries", "waiting for a retry"]];
@@ -12,6 +12,9 @@ const ACTIONS = {
 };
 const KINDS = { token: "registration tokens", fid: "installation ids", topic: "topic", condition: "condition", group: "device group" };
 const MAX_SEARCHES = 40;
+
+/** Says how many recipients may have got the message twice; empty for none. */
+export const twice = (job) => (job.maybe_dup > 0 ? `${number(job.maybe_dup)} may have got it twice` : "");
 
 export const finished = (job) => job.sent + job.failed + job.unknown + job.cancelled + job.expired;
 
@@ -80,9 +83,15 @@ export function explain(job, now) {
       return `${why || "It is paused"}. Nothing is sent until it is resumed.`;
     case "parked": return `${why || "It is parked"}. Nothing is sent until a person replays or drops its entry among the dead jobs.`;
     case "rejected": return `${why || "It broke a rule"}. Nothing was sent. Correct the field and push the job again: among the dead jobs its entry can be edited and pushed.`;
-    case "expired": return "Its time was over (expires_at) before each recipient was sent to. To reach the others, push a new job with another id.";
-    case "cancelled": return "An operator or the producer cancelled it. Recipients that had a result before keep it.";
-    case "done": return job.failed + job.unknown > 0 ? "Every recipient has a result, not all are sent: see the errors." : "FCM accepted every recipient.";
+    case "expired":
+      if (job.id_free) return "Its time was over (expires_at) before a recipient was sent to. Its id may be used again.";
+      return "Its time was over (expires_at) before each recipient was sent to. To reach the others, push a new job with another id.";
+    case "cancelled":
+      if (job.id_free) return "An operator or the producer cancelled it before a recipient was sent to. Its id may be used again.";
+      return "An operator or the producer cancelled it. Recipients that had a result before keep it.";
+    case "done":
+      if (job.failed + job.unknown > 0) return "Every recipient has a result, not all are sent: see the errors.";
+      return job.maybe_dup > 0 ? "Every recipient is sent; some may have got the message twice." : "FCM accepted every recipient.";
     default: return why;
   }
 }
@@ -90,13 +99,17 @@ export function explain(job, now) {
 // MARK: Progress
 
 class Progress {
-  constructor() {
+  /** `showTwice()` shows the results that may be duplicates. */
+  constructor(showTwice) {
     this.bar = el("div", { class: "stack", role: "progressbar", "aria-label": "Recipients with a result", "aria-valuemin": 0, "aria-valuemax": 100 },
       ...PARTS.map(([name]) => el("span", { class: name })));
     this.line = el("p", { class: "large" });
     this.legend = el("p", { class: "legend" }, ...PARTS.map(([name]) => el("span", { class: `swatch ${name}` })));
     this.passes = el("dl", { class: "facts" });
-    this.node = el("section", { class: "card" }, el("h2", {}, "Progress"), this.line, this.bar, this.legend, this.passes);
+    this.twice = el("span");
+    this.twiceLine = el("p", { class: "notice", hidden: true }, this.twice, " ",
+      el("button", { class: "small", "aria-label": "Show the results that may be duplicates", on: { click: showTwice } }, "Show"));
+    this.node = el("section", { class: "card" }, el("h2", {}, "Progress"), this.line, this.bar, this.legend, this.twiceLine, this.passes);
   }
 
   update(job) {
@@ -106,7 +119,7 @@ class Progress {
     const line = [`${number(done)} of ${number(job.total)} have a result (${percent(done, job.total)})`];
     if (!isOver && job.left_seconds !== undefined) line.unshift(`About ${duration(job.left_seconds)} left`);
     const isHeld = job.state !== "active" || (job.reason && !isPaced(job)) || job.held_by;
-    if (job.rate && (isOver || !isHeld)) line.push(isOver ? `${rate(job.rate)} on average` : rate(job.rate));
+    if (job.rate && (isOver || !isHeld)) line.push(isOver ? `${rate(job.rate)} in its first pass` : rate(job.rate));
     text(this.line, line.join(" · "));
     this.bar.setAttribute("aria-valuenow", job.total ? Math.floor((100 * done) / job.total) : 0);
     this.bar.setAttribute("aria-valuetext", line[line.length > 1 && !isOver ? 1 : 0]);
@@ -116,6 +129,8 @@ class Progress {
       text(item, `${word} ${number(counts[name])}`);
       show(item, counts[name] > 0 || name === "sent");
     });
+    text(this.twice, `${twice(job)}: a worker was lost or an answer did not come, and the message was sent again.`);
+    show(this.twiceLine, twice(job) !== "");
     show(this.passes, job.total > 1);
     const attempted = Math.min(job.total, done + job.retrying);
     const took = (from, to) => duration(Math.max(0, to - from) / 1000);
@@ -138,16 +153,17 @@ class Results {
     this.path = at(project, "jobs", id, "results");
     this.status = el("select", { id: "result-status" }, new Option("any", ""), ...["sent", "failed", "unknown", "cancelled", "expired"].map((word) => new Option(word)));
     this.error = el("select", { id: "result-error" }, new Option("any", ""));
+    this.twice = el("input", { type: "checkbox", id: "result-twice" });
     this.rows = el("tbody");
     this.said = el("p", { class: "hint", role: "status" });
     this.first = el("button", { class: "small", hidden: true, on: { click: () => this.load() } }, "First page");
     this.more = el("button", { class: "small", hidden: true, on: { click: () => this.load(this.next) } }, "Next page");
     this.links = ["ndjson", "csv"].map((kind) => el("a", { class: "button small", download: true, "aria-label": `Download the results as ${kind.toUpperCase()}` }, kind.toUpperCase()));
-    for (const field of [this.status, this.error]) field.addEventListener("change", () => this.load());
+    for (const field of [this.status, this.error, this.twice]) field.addEventListener("change", () => this.load());
     const head = ["#", "Status", "Error", "What to do", "Attempts", "Recipient"];
     this.table = el("table", { class: "cards", "aria-label": "Results" }, el("thead", {}, el("tr", {}, ...head.map((word, index) => el("th", { scope: "col", class: index % 4 ? null : "n" }, word)))), this.rows);
     this.node = el("section", { class: "card", id: "results" }, el("h2", {}, "Results"),
-      el("div", { class: "row" }, el("label", {}, "Status ", this.status), el("label", {}, "Error ", this.error),
+      el("div", { class: "row" }, el("label", {}, "Status ", this.status), el("label", {}, "Error ", this.error), el("label", {}, this.twice, " only possible duplicates"),
         el("p", { class: "actions" }, el("span", { class: "hint" }, "Download"), ...this.links)),
       this.said, this.table, el("p", { class: "actions" }, this.first, this.more));
     this.load();
@@ -167,13 +183,15 @@ class Results {
     for (const { error } of errors) if (!known.includes(error)) this.error.append(new Option(error));
   }
 
-  filter(error) {
-    this.offer([{ error }]);
+  /** Shows the results with an error, or those of recipients that may have got the message twice. */
+  filter({ error = "", isTwice = false }) {
+    if (error) this.offer([{ error }]);
     this.status.value = "";
     this.error.value = error;
+    this.twice.checked = isTwice;
     this.load();
     this.node.scrollIntoView();
-    this.error.focus({ preventScroll: true });
+    (isTwice ? this.twice : this.error).focus({ preventScroll: true });
   }
 
   /** Reads a page. The server bounds each search, so that one page may need several. */
@@ -181,6 +199,7 @@ class Results {
     const query = new URLSearchParams();
     if (this.status.value) query.set("status", this.status.value);
     if (this.error.value) query.set("error", this.error.value);
+    if (this.twice.checked) query.set("maybe_dup", "1");
     for (const [index, kind] of ["ndjson", "csv"].entries()) this.links[index].href = `${this.path}.${kind}?${query}`;
     const mine = (this.turn = (this.turn ?? 0) + 1);
     this.isEmpty = false;
@@ -235,9 +254,10 @@ class JobPage {
     this.why = el("p", { class: "view-why", hidden: true });
     this.deadLink = el("a", { class: "button small", hidden: true, href: address("p", this.project, "dead") }, "Open the dead jobs");
     this.problem = el("div", { class: "notice", role: "status", hidden: true });
-    this.progress = new Progress();
+    this.progress = new Progress(() => this.results?.filter({ isTwice: true }));
     this.errorRows = el("tbody");
-    this.errors = el("section", { class: "card", hidden: true }, el("h2", {}, "Errors"), el("table", { class: "cards", "aria-label": "Errors" },
+    this.errorBase = el("p", { class: "hint" });
+    this.errors = el("section", { class: "card", hidden: true }, el("h2", {}, "Errors"), this.errorBase, el("table", { class: "cards", "aria-label": "Errors" },
       el("thead", {}, el("tr", {}, ...["Error", "What to do", "Recipients", ""].map((word, index) => el("th", { scope: "col", class: index === 2 ? "n" : "" }, word || el("span", { class: "unseen" }, "Results"))))), this.errorRows));
     this.facts = el("dl", { class: "facts" });
     this.times = el("dl", { class: "facts" });
@@ -303,7 +323,7 @@ class JobPage {
     show(this.problem, false);
     show(this.body, true);
     show(this.about, true);
-    badge(this.state, job.state);
+    badge(this.state, job.state, stalls(this.fleet.project, job));
     const why = explain(job, job.now_ms).trim();
     text(this.why, why);
     show(this.why, why !== "");
@@ -328,8 +348,9 @@ class JobPage {
     show(this.errors, errors.length > 0);
     keyed(this.errorRows, errors, (row) => `${row.error} ${row.action}`, (row) => el("tr", {}, el("td", { "data-label": "Error", class: "word" }, ...breakable(row.error)),
       el("td", { "data-label": "What to do" }, ACTIONS[row.action] ?? row.action), el("td", { class: "n", "data-label": "Recipients" }),
-      el("td", {}, el("button", { class: "small", "aria-label": `Show the results with ${row.error}`, on: { click: () => this.results?.filter(row.error) } }, "Show"))),
-      (node, row) => text(node.children[2], `${number(row.count)} (${percent(row.count, this.job.total)})`));
+      el("td", {}, el("button", { class: "small", "aria-label": `Show the results with ${row.error}`, on: { click: () => this.results?.filter({ error: row.error }) } }, "Show"))),
+      (node, row) => text(node.children[2], `${number(row.count)} of ${number(row.of)} (${percent(row.count, row.of)})`));
+    text(this.errorBase, `Shares of ${this.job.state === "paused" && this.job.reason === "canary" ? "the canary" : "the results so far"}.`);
   }
 
   drawFacts() {

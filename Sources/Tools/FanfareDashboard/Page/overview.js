@@ -1,28 +1,24 @@
 // The overview: totals, trouble, a row for each project, and the workers.
 
 import { badge, cell, duration, el, heads, keyed, number, rate, show, svg, terms, text } from "./dom.js";
+import { changeEntry, changeJob } from "./actions.js";
 import { SPARK } from "./live.js";
 import { address } from "./router.js";
 
 /** States in the order of their urgency; `idle` is last. */
-const STATES = ["unreadable", "blocked", "unreachable", "backpressure", "held", "unserved", "paused", "working", "idle"];
-const TROUBLE = {
-  unreadable: "cannot be read from Redis",
-  blocked: "is blocked",
-  unreachable: "cannot reach FCM",
-  backpressure: "takes no new jobs",
-  held: "is held",
-  unserved: "has pushed jobs and no worker",
-  parked: "has parked jobs",
-};
-/** Projects of one kind of trouble that are listed one by one. */
-const LISTED = 4;
+const STATES = ["unreadable", "blocked", "unreachable", "backpressure", "held", "unserved", "paused", "waiting", "working", "idle"];
+/** Kinds of trouble in the order of their urgency: states of a project, then its jobs. */
+const KINDS = [...STATES.slice(0, 6), "stopped", "canary", "parked", "rejected"];
+/** Troubles of one kind that are listed one by one, and projects of one cause that are named. */
+const LISTED = 3;
 const order = (state) => { const at = STATES.indexOf(state); return at < 0 ? 0 : at; };
+/** The urgency of a project: one that needs an operator comes before one that an operator has paused. */
+const urgency = (project) => Math.min(order(project.state), project.troubles ? STATES.indexOf("paused") - 0.5 : STATES.length);
 const refused = (project) => (project.rates?.failed ?? 0) + (project.rates?.unknown ?? 0);
 
 const COLUMNS = [
   { key: "project", title: "Project", value: (project) => project.id },
-  { key: "state", title: "State", value: (project) => order(project.state) },
+  { key: "state", title: "State", value: urgency },
   { title: "Last 5 minutes" },
   { key: "rate", title: "Accepted", value: (project) => -(project.rates?.sent ?? 0) },
   { key: "waiting", title: "Waiting", value: (project) => -(project.recipients_waiting + project.pushed) },
@@ -69,7 +65,7 @@ class Row {
   update(project, rates) {
     const isIdle = project.state === "idle" && !project.dead;
     if (this.node.classList.contains("idle") !== isIdle) this.node.classList.toggle("idle", isIdle);
-    badge(this.state, project.state);
+    badge(this.state, project.state, project.state === "waiting" && project.troubles ? "held" : undefined);
     text(this.reason, project.reason ?? "");
     if (this.rates !== rates || !this.isDrawn) {
       this.isDrawn = true;
@@ -89,18 +85,38 @@ class Row {
   }
 }
 
+/** A link to a page of the Runbook. */
+const guide = (page) => el("a", { class: "guide", href: address("runbook", page), "aria-label": `Runbook: ${page}` }, "Runbook");
 const jobs = (count) => `${number(count)} ${count === 1 ? "job" : "jobs"}`;
 
-/** Why a project stands in the list of trouble, as [kind, text] pairs. */
-function troubles(project, now) {
-  const found = [];
-  const since = project.since_ms ? `, for ${duration((now - project.since_ms) / 1000)}` : "";
-  if (project.state === "unserved") found.push(["unserved", `${jobs(project.pushed + project.jobs)} wait: no worker serves the project`]);
-  else if (TROUBLE[project.state]) found.push([project.state, `${project.reason || TROUBLE[project.state]}${since}`]);
-  // Some workers of a project that sends may not reach FCM.
-  else if (project.state === "working" && project.since_ms) found.push(["unreachable", `${project.reason}${since}`]);
-  if (project.parked) found.push(["parked", `${jobs(project.parked)} ${project.parked === 1 ? "needs" : "need"} an operator: replay or drop`]);
-  return found;
+/** The lines of the list of trouble: projects with one cause share one. Each has `kind`, `why`, `projects`, `job`, `first` (its trouble). */
+export function lines(projects, hasWorker) {
+  const causes = new Map();
+  for (const project of projects) {
+    for (const trouble of project.troubles ?? []) {
+      // One line above says that no worker lives.
+      if (trouble.kind === "unserved" && !hasWorker) continue;
+      const key = trouble.many ? trouble.kind : `${trouble.kind} ${trouble.job ? `${project.id} ${trouble.job}` : trouble.text}`;
+      const cause = causes.get(key) ?? { key, kind: trouble.kind, first: trouble, projects: [], count: 0 };
+      cause.projects.push(project.id);
+      cause.count += trouble.count;
+      causes.set(key, cause);
+    }
+  }
+  for (const cause of causes.values()) {
+    const { first } = cause;
+    // Of a cause of several projects, no job is named.
+    [cause.job, cause.entry] = cause.projects.length === 1 ? [first.job, first.entry] : [];
+    cause.why = cause.projects.length === 1 ? first.text : first.many ? `${jobs(cause.count)} ${first.many}` : first.text;
+  }
+  return KINDS.flatMap((kind) => {
+    const found = [...causes.values()].filter((cause) => cause.kind === kind);
+    if (found.length <= LISTED) return found;
+    const rest = found.slice(LISTED - 1);
+    const ids = [...new Set(rest.flatMap((cause) => cause.projects))];
+    const why = kind === "stopped" || kind === "canary" ? `${number(rest.length)} more jobs wait to be resumed or cancelled` : "for other reasons";
+    return [...found.slice(0, LISTED - 1), { key: `${kind} and more`, kind, first: rest[0].first, projects: ids, why }];
+  });
 }
 
 class Overview {
@@ -109,6 +125,7 @@ class Overview {
     this.rows = new Map();
     this.sort = params.query.get("sort") ?? "state";
     this.find = params.query.get("find") ?? "";
+    this.alarm = el("p", { class: "alarm", role: "alert", hidden: true });
     this.tiles = el("dl", { class: "figures", "aria-label": "The whole fleet" });
     this.trouble = el("ul", { class: "troubles" });
     this.troubleBox = el("section", { class: "attention", "aria-labelledby": "trouble-title" }, el("h2", { id: "trouble-title" }, "Needs attention"), this.trouble);
@@ -125,11 +142,14 @@ class Overview {
     this.workers = el("tbody", {});
     const workers = el("table", { class: "workers", "aria-labelledby": "workers-title" },
       el("thead", {}, heads(["Worker", "State", "Version", "Host", "In flight", "Batches", "Up for", "Projects"], ["In flight", "Batches"])), this.workers);
+    this.day = el("div");
+    // The chart is below the fold: its script may come later.
+    import("./day.js").then(({ Day }) => { this.chart = new Day(); this.day.append(this.chart.node); }).catch(() => {});
     this.workersBox = el("section", {}, el("h2", { id: "workers-title" }, "Workers"), el("div", { class: "sheet" }, workers));
-    root.append(el("h1", { class: "said-only" }, "Overview"), this.tiles, this.troubleBox,
+    root.append(el("h1", { class: "said-only" }, "Overview"), this.alarm, this.troubleBox, this.tiles,
       el("div", { class: "toolbar" }, el("h2", { id: "projects-title" }, "Projects"), el("label", { for: "find", class: "said-only" }, "Search the projects"), this.input,
         el("p", { class: "sorter" }, el("label", { for: "sort" }, "Sort by "), sorter), this.count),
-      el("div", { class: "sheet" }, this.table), this.empty, this.workersBox);
+      el("div", { class: "sheet" }, this.table), this.empty, this.day, this.workersBox);
     this.marks();
   }
 
@@ -166,6 +186,7 @@ class Overview {
 
   update(fleet) {
     this.fleet = fleet;
+    this.chart?.update();
     this.draw(false);
   }
 
@@ -176,7 +197,7 @@ class Overview {
     this.drawTiles(all, fleet);
     this.drawTroubles(all, fleet);
     const word = this.find.toLowerCase();
-    const found = word ? all.filter((project) => `${project.id} ${project.state} ${project.parked ? "parked" : ""} ${project.reason ?? ""}`.toLowerCase().includes(word)) : all;
+    const found = word ? all.filter((project) => `${project.id} ${project.state} ${(project.troubles ?? []).map(({ kind, text: why }) => `${kind} ${why}`).join(" ")} ${project.reason ?? ""}`.toLowerCase().includes(word)) : all;
     // A row must not move away under the pointer or the focus.
     const isHeld = !isAsked && (this.body.matches(":hover") || this.body.contains(document.activeElement));
     keyed(this.body, isHeld ? this.held(found) : this.sorted(found), (project) => project.id, (project) => {
@@ -218,36 +239,47 @@ class Overview {
       ["Failed or unknown", rate(failed), failed > 0 && "warn"],
       ["Recipients waiting", number(sum((project) => project.recipients_waiting))],
       ["Jobs pushed, not taken", number(sum((project) => project.pushed))],
-      ["Jobs not over", number(sum((project) => project.jobs + project.parked))],
-      ["Dead", number(dead), dead > 0 && "bad"],
+      ["Jobs not over", number(sum((project) => project.jobs + project.parked)), "", "jobs"],
+      ["Dead", number(dead), dead > 0 && "bad", "jobs?tab=needing"],
       ["Workers alive", number(alive), alive === 0 && "bad"],
     ]);
   }
 
   drawTroubles(all, fleet) {
-    const kinds = new Map();
-    for (const project of all) {
-      for (const [kind, why] of troubles(project, fleet.now)) kinds.set(kind, [...(kinds.get(kind) ?? []), [project, why]]);
+    const hasWorker = fleet.workers.some((worker) => worker.alive);
+    const waiting = all.reduce((sum, project) => sum + project.pushed + project.jobs, 0);
+    const isUnread = all.length > 0 && all.every((project) => project.state === "unreadable");
+    show(this.alarm, !hasWorker && !isUnread);
+    if (!hasWorker && !this.alarm.firstChild) {
+      this.alarm.append(el("strong", {}, "No worker is alive"), el("span"), " Start ", el("code", {}, "fanfare worker"), ". ", guide("FanfareNoWorkers"));
     }
-    const lines = [...kinds].sort(([a], [b]) => order(a) - order(b)).flatMap(([kind, found]) => {
-      found.sort(([a], [b]) => (a.id < b.id ? -1 : 1));
-      if (found.length <= LISTED) return found.map(([project, why]) => ({ key: `${kind} ${project.id}`, kind, projects: [project.id], why }));
-      const total = found.reduce((sum, [project]) => sum + (kind === "parked" ? project.parked : project.pushed + project.jobs), 0);
-      const why = kind === "parked" ? `${jobs(total)} need an operator: ` : kind === "unserved" ? `${jobs(total)} wait and no worker serves them: ` : `${found.length} projects: `;
-      return [{ key: kind, kind, projects: found.slice(0, LISTED).map(([project]) => project.id), why, more: found.length - LISTED }];
-    });
-    show(this.troubleBox, lines.length > 0);
-    keyed(this.trouble, lines, (line) => line.key + line.projects.join(" ") + Boolean(line.more), (line) => {
-      const state = el("span");
-      badge(state, line.kind);
-      const part = line.kind === "parked" ? ["dead"] : [];
-      const links = line.projects.flatMap((id, at) => [at ? ", " : "", el("a", { href: address("p", id, ...part) }, id)]);
-      if (!line.more) return el("li", {}, state, ...links, " ", el("span", { class: "why" }));
-      return el("li", {}, state, el("span", { class: "why" }), ...links, " and ", el("a", { href: `./?find=${line.kind}` }));
-    }, (node, line) => {
+    if (!hasWorker) text(this.alarm.children[1], `: nothing is sent.${waiting ? ` ${jobs(waiting)} ${waiting === 1 ? "waits" : "wait"}.` : ""}`);
+    const found = lines(all.sort((one, two) => (one.id < two.id ? -1 : 1)), hasWorker);
+    show(this.troubleBox, found.length > 0);
+    keyed(this.trouble, found, (line) => `${line.key} ${line.entry ?? ""} ${line.projects.join(" ")} ${fleet.readOnly}`, (line) => this.troubleLine(line, fleet), (node, line) => {
       text(node.querySelector(".why"), line.why);
-      if (line.more) text(node.lastElementChild, `${number(line.more)} more`);
+      text(node.querySelector(".since"), line.first.since_ms && line.projects.length === 1 ? `for ${duration((fleet.now - line.first.since_ms) / 1000)}` : "");
     });
+  }
+
+  troubleLine({ kind, job, entry, projects, first, key }, fleet) {
+    const state = el("span");
+    badge(state, kind);
+    const isDead = kind === "parked" || kind === "rejected";
+    const place = (id) => (isDead ? `${address("p", id, "dead")}?kind=${kind}` : address("p", id, ...(job ? ["jobs", job] : [])));
+    const names = projects.slice(0, LISTED).flatMap((id, at) => [at ? ", " : "", el("a", { href: place(id) }, id)]);
+    const more = projects.length - LISTED;
+    if (more > 0) names.push(" and ", el("a", { href: `./?find=${kind}` }, `${number(more)} more`));
+    const button = (word, name, change) => el("button", { class: "small", "aria-label": name, on: { click: change } }, word);
+    const buttons = [];
+    if (job && !entry) buttons.push(button("Resume", `Resume job ${job} of ${projects[0]}`, () => changeJob(projects[0], job, "resume")));
+    if (entry) for (const [action, word] of [["replay", "Replay"], ["drop", "Drop"]]) {
+      buttons.push(button(word, `${word} job ${job} of ${projects[0]}`, () => changeEntry(projects[0], { job, entry, kind }, action)));
+    }
+    const controls = el("span", { class: "does" }, ...(fleet.readOnly ? [] : buttons.flatMap((node) => [node, " "])));
+    const what = el("span", { class: "what" }, el("span", { class: "why" }), " ", el("span", { class: "since soft" }),
+      el("span", { class: "remedy" }, key.endsWith(" and more") ? "" : ` · ${first.remedy} `));
+    return el("li", {}, state, el("span", { class: "names" }, ...names), what, " ", controls, guide(first.page));
   }
 
   drawWorkers(fleet) {

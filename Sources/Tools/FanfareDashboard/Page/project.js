@@ -2,14 +2,13 @@
 
 import { at, badge, crumbs, duration, el, get, keyed, number, rate, show, terms, text } from "./dom.js";
 import { address } from "./router.js";
-import { jobControls, projectControls } from "./actions.js";
-import { Chart, clock, together, UNITS } from "./charts.js";
-import { finished, moment, percent } from "./job.js";
+import { jobControls, projectControls, stalls } from "./actions.js";
+import { Chart, clock, MARKS, together, UNITS } from "./charts.js";
+import { finished, moment, percent, twice } from "./job.js";
 
 const SPANS = [["5m", "5 min", 300], ["1h", "1 h", 3600], ["24h", "24 h", 86400]];
 const LISTS = [["", "Not over"], ["active", "Active"], ["waiting", "Waiting"], ["scheduled", "Scheduled"],
   ["retrying", "Retrying"], ["paused", "Paused"], ["parked", "Parked"], ["over", "Over"]];
-const MARKS = { hold: "FCM asked to wait", pause: "Paused", resume: "Resumed", block: "Blocked", version: "Worker version", worker: "Worker started" };
 const REFRESH = 10000;
 /** A worker writes its record of a step up to 10 s after its end. */
 const WRITES = 10000;
@@ -80,6 +79,7 @@ class Charts {
     this.status = el("p", { class: "hint", role: "status" });
     this.events = el("ol", { class: "events" });
     this.eventBox = el("section", { hidden: true }, el("h3", {}, "What happened"), this.events);
+    this.twice = el("p", { class: "notice", hidden: true });
     const spans = choice("Time shown", SPANS, this.span[0], (key) => {
       this.span = SPANS.find(([name]) => name === key);
       context.query({ span: key === SPANS[0][0] ? "" : key });
@@ -87,7 +87,7 @@ class Charts {
       this.load();
     });
     this.node = el("section", { class: "card" }, el("div", { class: "row" }, el("h2", {}, "History"), spans), this.status,
-      el("div", { class: "charts" }, ...Object.values(this.charts).map((chart) => chart.node)), this.eventBox);
+      el("div", { class: "charts" }, ...Object.values(this.charts).map((chart) => chart.node)), this.twice, this.eventBox);
     this.load();
     this.timer = setInterval(() => { if (!document.hidden) this.load(); }, REFRESH);
   }
@@ -101,6 +101,9 @@ class Charts {
       text(this.status, "");
       this.draw();
       this.drawEvents();
+      const maybe_dup = history.maybe_dup.reduce((sum, count) => sum + (count ?? 0), 0);
+      text(this.twice, `In this time ${twice({ maybe_dup })}: a worker was lost or an answer did not come, and the message was sent again.`);
+      show(this.twice, maybe_dup > 0);
     } catch (error) {
       if (this.span === span) text(this.status, error.message);
     }
@@ -206,11 +209,12 @@ class Jobs {
 
   updateRow(node, job) {
     const [head, bar, amount, why] = node.children;
-    badge(head.children[1], job.ending ? "ending" : job.state);
+    badge(head.children[1], job.ending ? "ending" : job.state, stalls(this.fleet.project, job));
     jobControls(head.children[2], this.project, job, this.fleet, () => this.load());
     bar.value = job.total > 0 ? finished(job) / job.total : 0;
     const parts = [`${number(finished(job))} of ${number(job.total)}`];
     for (const name of ["failed", "unknown", "retrying"]) if (job[name]) parts.push(`${number(job[name])} ${name}`);
+    if (twice(job)) parts.push(twice(job));
     if (job.rate) parts.push(rate(job.rate));
     if (job.left_seconds !== undefined) parts.push(`about ${duration(job.left_seconds)} left`);
     if (job.priority !== undefined && job.priority !== 5) parts.push(`priority ${job.priority}`);

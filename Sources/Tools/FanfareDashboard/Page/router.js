@@ -9,8 +9,12 @@ export const root = new URL(base.href).pathname;
 
 const ROUTES = [
   ["overview", /^$/],
+  ["jobs", /^jobs$/],
   ["token", /^token$/],
   ["audit", /^audit$/],
+  ["redis", /^redis$/],
+  ["runbook", /^runbook$/],
+  ["runbook", /^runbook\/([^/]+)$/, "page"],
   ["project", /^p\/([^/]+)$/, "project"],
   ["dead", /^p\/([^/]+)\/dead$/, "project"],
   ["audit", /^p\/([^/]+)\/audit$/, "project"],

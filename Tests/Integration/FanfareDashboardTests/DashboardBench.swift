@@ -54,10 +54,15 @@ struct DashboardBench {
         for index in positions {
             let isSent = index % 10 != 0
             let status = isSent ? #""status":"sent""# : #""status":"failed","error":"UNREGISTERED","action":"remove""#
-            let object = #"{"i":\#(index),"token":"t\#(index)",\#(status),"attempts":1}"#
-            call.results.append(index: index, status: isSent ? .sent : .failed, object: .wanted) {
-                $0.append(contentsOf: object.utf8)
-            }
+            let isFlagged = index % 25 == 1
+            let flag = isFlagged ? #","maybe_dup":true"# : ""
+            let object = #"{"i":\#(index),"token":"t\#(index)",\#(status),"attempts":1\#(flag)}"#
+            call.results.append(
+                index: index,
+                status: isSent ? .sent : .failed,
+                object: .wanted,
+                maybeDup: isFlagged
+            ) { $0.append(contentsOf: object.utf8) }
         }
         call.number = number
         #expect(RecordReply(try await client.send(call.command(keys, worker: "w.x.1"))) == .ok())

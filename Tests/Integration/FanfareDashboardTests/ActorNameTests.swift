@@ -1,3 +1,4 @@
+import FanfareHTTP
 import Testing
 
 @testable import FanfareDashboard

@@ -1,4 +1,5 @@
 import FanfareClient
+import FanfareHTTP
 import FanfareModel
 import Logging
 import StreamWire

@@ -32,13 +32,15 @@ import Testing
         try await withDashboard { bench in
             try await bench.intake("j", many(3))
             #expect(try await bench.claim().count == 1)
-            let answer = try await metrics(bench, show: [#"fanfare_recipients_waiting{project="demo"} 3"#])
+            // The claim reports the quota.
+            let quota = #"fanfare_quota_per_minute{project="demo"} 600000"#
+            let answer = try await metrics(bench, show: [#"fanfare_recipients_waiting{project="demo"} 3"#, quota])
             #expect(answer.headers["content-type"] == PrometheusText.contentType)
             let lines = answer.body.split(separator: "\n").map(String.init)
             #expect(lines.contains(#"fanfare_jobs_open{project="demo"} 1"#))
-            #expect(lines.contains(#"fanfare_quota_per_minute{project="demo"} 600000"#))
             #expect(lines.contains(#"fanfare_workers_alive{project="demo"} 1"#))
             #expect(lines.contains(#"fanfare_pressure{project="demo",kind="memory"} 0"#))
+            #expect(lines.contains(#"fanfare_jobs_stopped{project="demo",guard="stop_if"} 0"#))
             let fleet = MetricCatalogue.all.filter { $0.scope == .fleet }
             #expect(lines.filter { $0.hasPrefix("# HELP ") } == fleet.map { "# HELP \($0.name) \($0.help)" })
             #expect(lines.filter { $0.hasPrefix("# TYPE ") } == fleet.map { "# TYPE \($0.name) gauge" })

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "/api/jobs", "/api/jobs?id=", "/api/jobs?id=a%20b", "/api/jobs?id=a%2Fb", "/api/projects/De-mo/jobs",
+        "/api/jobs?id=", "/api/jobs?id=a%20b", "/api/jobs?id=a%2Fb", "/api/projects/De-mo/jobs",
         "/api/projects/%7B%7D/jobs", "/api/projects/demo/jobs/a%00b", "/api/projects/demo/jobs/%zz",
         "/api/projects/demo/jobs/j/results?after=x", "/api/projects/demo/dead?before=1",
     ])

@@ -1,4 +1,5 @@
 import FanfareClient
+import FanfareHTTP
 import FanfareJSON
 import FanfareRedis
 import Foundation
@@ -27,7 +28,8 @@ import Testing
                 let count = (reply.json["at_ms"] as? [Any])?.count
                 #expect(reply.status == 200 && count != nil)
                 for column in [
-                    "sent", "failed", "unknown", "retries", "waiting", "quota_per_minute", "p50_ms", "p99_ms",
+                    "sent", "failed", "unknown", "retries", "maybe_dup", "waiting", "quota_per_minute", "p50_ms",
+                    "p99_ms",
                 ] {
                     #expect((reply.json[column] as? [Any])?.count == count)
                 }
@@ -118,6 +120,9 @@ import Testing
             #expect(try await count("status=failed&error=UNREGISTERED") == 5)
             #expect(try await count("error=QUOTA_EXCEEDED") == 0)
             #expect(try await count("status=unknown") == 0)
+            #expect(try await count("maybe_dup=1") == 2)
+            #expect(try await count("maybe_dup=1&status=failed") == 0)
+            #expect(try await bench.web.get(Self.job).json["maybe_dup"] as? Int == 2)
         }
     }
 

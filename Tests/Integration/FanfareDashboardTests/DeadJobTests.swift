@@ -57,6 +57,17 @@ import Testing
         #expect(throws: EditedEntry.Refusal.self) { try edited([("token", Self.token)], changes) }
     }
 
+    @Test(arguments: ["1790000000", "1790000000000000", "soon", ""])
+    func timeInAnotherUnitIsRefused(time: String) throws {
+        for name in ["not_before", "expires_at"] {
+            let changes = #"[{"name":"\#(name)","value":"\#(time)"}]"#
+            let refusal = #expect(throws: EditedEntry.Refusal.self) { try edited([("token", "t")], changes) }
+            #expect(refusal?.message.hasPrefix("\(name): \(time) is not 100000000000 to 99999999999999") == true)
+        }
+        let fine = #"[{"name":"not_before","value":"1790000000000"}]"#
+        #expect(try edited([("token", "t")], fine) == ["token=t", "not_before=1790000000000"])
+    }
+
     @Test func parkedJobIsNotEdited() {
         #expect(throws: EditedEntry.Refusal.self) {
             try edited([("token", "t")], #"[{"name":"token","value":"x"}]"#, kind: "parked")
@@ -76,7 +87,11 @@ import Testing
             #expect(shown.contains("characters]") && shown.contains(#""is_masked":true"#))
         }
         let open = MaskedField(name: "message", value: Array(#"{"data":{"a":"b"}}"#.utf8)).json
-        #expect(open["shown"] == #"{"data":{"a":"b"}}"# && open["is_masked"] == nil)
+        #expect(open["shown"] == "{\n  \"data\": {\n    \"a\": \"b\"\n  }\n}" && open["is_masked"] == nil)
+        let broken = MaskedField(name: "message", value: Array(#"{"data":{"a":"b"}"#.utf8)).json
+        #expect(broken["shown"] == #"{"data":{"a":"b"}"#)
+        let number = MaskedField(name: "variants", value: Array(#"{"es":{"n":12345678901234567890.10}}"#.utf8)).json
+        #expect(number["shown"]?.string?.contains("12345678901234567890.10") == true, "numbers stay as written")
         #expect(MaskedField(name: "message", value: [0xFF]).json["is_binary"] == true)
         let long = MaskedField(name: "message", value: Array(repeating: 0x61, count: 40_000)).json
         #expect(long["is_cut"] == true && (long["shown"]?.string?.utf8.count ?? 0) < 33_000)

@@ -6,7 +6,9 @@ import Testing
 /// The addresses of the page, below any prefix of a proxy.
 @Suite struct PageAddressTests {
     @Test(arguments: [
-        ("/", "./"), ("/token", "./"), ("/audit", "./"), ("/p/shop", "../"), ("/p/shop/", "../../"),
+        ("/", "./"), ("/token", "./"), ("/audit", "./"), ("/jobs?tab=over", "./"),
+        ("/redis", "./"), ("/runbook", "./"), ("/runbook/FanfareNoWorkers", "../"), ("/p/shop", "../"),
+        ("/p/shop/", "../../"),
         ("/p/shop/dead", "../../"), ("/p/shop/audit", "../../"), ("/p/shop/jobs/a%2Fb", "../../../"),
         ("/p/shop/dead?kind=parked", "../../"),
     ])
@@ -24,7 +26,9 @@ import Testing
         try await withDashboard { bench in
             for file in PageAssets.scriptPaths {
                 let script = try await bench.web.get(file).body
-                let absolute = script.firstMatch(of: /["'`]\/(?:api|p|token|audit|session|log)[\/"'`?]/)
+                let absolute = script.firstMatch(
+                    of: /["'`]\/(?:api|p|jobs|redis|runbook|token|audit|session|log)[\/"'`?]/
+                )
                 #expect(absolute == nil, "\(file): \(absolute?.0 ?? "")")
             }
         }
@@ -96,7 +100,7 @@ import Testing
         )
     }
 
-    @Test(arguments: ["overview", "project", "job", "dead", "token", "audit"])
+    @Test(arguments: ["overview", "project", "job", "jobs", "dead", "token", "audit", "redis", "runbook"])
     func addressLoadsLessThan100Kilobytes(view: String) async throws {
         try await withDashboard { bench in
             var paths = ["/", "/icon.svg", "/app.css", "/detail.css"]
