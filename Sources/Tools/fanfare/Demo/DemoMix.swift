@@ -15,11 +15,13 @@ struct DemoMix {
         }
     }
 
-    private(set) var tokens: [String] = []
-    /// Number of recipients by expected result.
-    private(set) var expected: [Row: Int] = [:]
+    private typealias Kind = (prefix: String, perMille: Int, row: Row)
 
-    private static let kinds: [(prefix: String, perMille: Int, row: Row)] = [
+    let count: Int
+    /// Number of recipients by expected result.
+    let expected: [Row: Int]
+
+    private static let kinds: [Kind] = [
         ("sbx-unregistered-", 20, Row(status: "failed", error: "UNREGISTERED", action: "remove")),
         ("sbx-invalid-", 10, Row(status: "failed", error: "INVALID_ARGUMENT", action: "remove")),
         ("sbx-mismatch-", 5, Row(status: "failed", error: "SENDER_ID_MISMATCH", action: "fix_credentials")),
@@ -31,27 +33,23 @@ struct DemoMix {
         ("sbx-web-", 100, .sent),
         ("android-", 540, .sent),
     ]
-
-    /// Recipients with a transient server error, by index.
-    private static let serverErrors = [3: "sbx-unavailable-1-", 5: "sbx-internal-1-", 8: "sbx-unavailable-1-"]
+    /// The kind of each of a thousand recipients. 373 and 1000 are coprime, so the kinds are evenly spread.
+    private static let thousand: [Kind] = {
+        let inOrder = kinds.flatMap { Array(repeating: $0, count: $0.perMille) }
+        return inOrder.indices.map { inOrder[$0 * 373 % inOrder.count] }
+    }()
+    /// Recipients with a transient server error, by index. Server errors with Retry-After hold the project, so they come
+    /// together at the start.
+    private static let serverErrors: [Int: Kind] = [
+        3: ("sbx-unavailable-1-", 0, .sent), 5: ("sbx-internal-1-", 0, .sent), 8: ("sbx-unavailable-1-", 0, .sent),
+    ]
 
     init(count: Int) {
-        for index in 0..<count {
-            // Server errors with Retry-After hold the project, so they come together at the start.
-            if let prefix = Self.serverErrors[index] {
-                tokens.append("\(prefix)\(index)")
-                expected[.sent, default: 0] += 1
-                continue
-            }
-            // 373 and 1000 are coprime: every thousand recipients hold the whole mix, evenly spread.
-            var slot = index * 373 % 1_000
-            for kind in Self.kinds {
-                slot -= kind.perMille
-                guard slot < 0 else { continue }
-                tokens.append("\(kind.prefix)\(index)")
-                expected[kind.row, default: 0] += 1
-                break
-            }
-        }
+        self.count = count
+        expected = (0..<count).reduce(into: [:]) { $0[Self.kind($1).row, default: 0] += 1 }
     }
+
+    func token(_ index: Int) -> String { "\(Self.kind(index).prefix)\(index)" }
+
+    private static func kind(_ index: Int) -> Kind { serverErrors[index] ?? thousand[index % thousand.count] }
 }

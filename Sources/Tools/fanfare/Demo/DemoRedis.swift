@@ -1,11 +1,12 @@
+internal import EventLoop
 internal import FoundationEssentials
 internal import Glibc
 
 /// The demo's redis-server: in a temporary folder, without persistence. Both are gone when this process ends, even by
 /// SIGKILL.
-final class DemoRedis {
+final class DemoRedis: Sendable {
     let folder: String
-    private let process: ChildProcess
+    private let process: Locked<ChildProcess>
 
     init() throws {
         guard PrivateRedis.isInstalled else { throw PrivateRedis.missing }
@@ -23,7 +24,7 @@ final class DemoRedis {
         folder = made
         let words = PrivateRedis.words(folder: made, socket: made + "/redis.sock", port: nil, keepsData: false)
         do {
-            process = try ChildProcess(words, isQuiet: true, removing: made)
+            process = Locked(try ChildProcess(words, isQuiet: true, removing: made))
         } catch {
             rmdir(made)
             throw error
@@ -34,5 +35,5 @@ final class DemoRedis {
     var url: String { PrivateRedis.url(socket: socket) }
 
     /// Stops the server and removes the folder.
-    func stop() { process.stop() }
+    func stop() { process.withLock { $0.stop() } }
 }

@@ -7,8 +7,18 @@ struct DemoSummary {
     private var found: [DemoMix.Row: Int] = [:]
     private var seen: Set<Int64> = []
     private var retried = 0
+    /// Whether the stream has no result that is plainly `sent`.
+    private let hasFailuresOnly: Bool
+
+    /// - Parameter sent: the job's number of accepted recipients if only its other results were written; nil if all were.
+    init(sent: Int64? = nil) {
+        hasFailuresOnly = sent != nil
+        if let sent, sent > 0 { found[.sent] = Int(sent) }
+    }
 
     mutating func add(_ result: JobResult) {
+        // Such a job has the `sent` results that may be duplicates: they are counted already.
+        if hasFailuresOnly, result.status == .sent { return }
         let row = DemoMix.Row(
             status: result.status.rawValue,
             error: result.error ?? "-",
@@ -20,9 +30,12 @@ struct DemoSummary {
     }
 
     /// True if every recipient has exactly one result, and the expected one.
-    func isAsExpected(_ mix: DemoMix) -> Bool { found == mix.expected && seen.count == mix.tokens.count }
+    func isAsExpected(_ mix: DemoMix) -> Bool {
+        let listed = hasFailuresOnly ? mix.count - mix.expected[.sent, default: 0] : mix.count
+        return found == mix.expected && seen.count == listed
+    }
 
-    func lines(_ mix: DemoMix, _ status: JobStatus) -> [String] {
+    func lines(_ mix: DemoMix, _ status: JobStatus, _ speed: DemoSpeed?) -> [String] {
         let isRight = isAsExpected(mix)
         var table = TextTable(
             ["status", "error", "action", "recipients"] + (isRight ? [] : ["expected"]),
@@ -36,16 +49,17 @@ struct DemoSummary {
         lines.append("")
         if let start = status.startedMs, let pass = status.firstPassMs, let end = status.finishedMs {
             lines.append(
-                "\(status.total) recipients: first pass \(Self.seconds(pass - start)), finished \(Self.seconds(end - start)); "
-                    + "\(retried) needed more than one attempt."
+                "\(status.total) recipients: first pass \(Self.seconds(pass - start)), finished \(Self.seconds(end - start))"
+                    + (hasFailuresOnly ? "." : "; \(retried) needed more than one attempt.")
             )
         }
         lines.append("`sent` means accepted by FCM, not delivered and not shown.")
         lines.append(isRight ? "Every recipient ended as it should." : "Some recipients did not end as they should.")
+        if let speed { lines.append(speed.text()) }
         return lines
     }
 
-    func json(_ mix: DemoMix, _ status: JobStatus) -> JSONObject {
+    func json(_ mix: DemoMix, _ status: JobStatus, _ speed: DemoSpeed?) -> JSONObject {
         let rows = found.sorted { $0.key < $1.key }.map { row, count -> JSONValue in
             .object([
                 "status": .string(row.status), "error": .string(row.error), "action": .string(row.action),
@@ -54,13 +68,13 @@ struct DemoSummary {
         }
         var object: JSONObject = [
             "ok": .bool(isAsExpected(mix)), "recipients": .number(JSONNumber(status.total)), "results": .array(rows),
-            "retried": .number(JSONNumber(Int64(retried))),
         ]
+        if !hasFailuresOnly { object["retried"] = .number(JSONNumber(Int64(retried))) }
         if let start = status.startedMs, let pass = status.firstPassMs, let end = status.finishedMs {
             object["first_pass_ms"] = .number(JSONNumber(pass - start))
             object["all_over_ms"] = .number(JSONNumber(end - start))
         }
-        return object
+        return JSONObject(object.members + (speed?.json.members ?? []))
     }
 
     private static func seconds(_ milliseconds: Int64) -> String {

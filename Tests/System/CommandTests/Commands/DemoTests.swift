@@ -30,7 +30,7 @@ import Testing
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         process.standardOutput = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         defer { if process.isRunning { process.terminate() } }
         func said() throws -> [String] {
             try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
@@ -72,18 +72,18 @@ import Testing
     }
 
     /// Starts the demo and returns its folder.
-    private func start(_ tokens: Int) async throws -> (process: Process, folder: String) {
+    private func start(_ tokens: Int) async throws -> (process: Process, folder: String, err: OutputFile) {
         let process = CommandRun.process(["demo", "--tokens", "\(tokens)"])
         let err = try OutputFile()
         process.standardError = err.writing
         process.standardOutput = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         while !err.text.contains("\n"), process.isRunning { try await Task.sleep(for: .milliseconds(20)) }
         let line = err.text
         let url = try #require(line.split(separator: "\n").first?.split(separator: " ").last)
         #expect(url.hasPrefix("unix://"))
-        return (process, String(url.dropFirst(7).dropLast("/redis.sock".count)))
+        return (process, String(url.dropFirst(7).dropLast("/redis.sock".count)), err)
     }
 
     private func isGone(_ folder: String, within seconds: Double) async throws -> Bool {
@@ -100,23 +100,38 @@ import Testing
         #expect(run.status == 0, "\(run.out)\(run.err)")
         #expect(run.out.contains("Every recipient ended as it should."))
         #expect(run.out.contains("failed  UNREGISTERED            remove                   20"))
+        let speed = try #require(run.out.split(separator: "\n").last)
+        #expect(
+            speed.contains(" recipients a second, ") && speed.contains(" per CPU-second of the worker (engine curl, ")
+        )
         #expect(!run.err.contains("\u{1B}"))
         let folder = try #require(run.err.split(separator: "\n").first?.split(separator: " ").last?.dropFirst(7))
         #expect(!FileManager.default.fileExists(atPath: String(folder.dropLast("/redis.sock".count))))
     }
 
+    @Test(.timeLimit(.minutes(10))) func demoSendsWithTheNamedEngineAndPrintsJSON() async throws {
+        let run = try await CommandRun(["demo", "--tokens", "100", "--engine", "nghttp2", "--json"])
+        #expect(run.status == 0, "\(run.err)")
+        #expect(
+            run.out.contains(#""engine":"nghttp2","build":""#) && run.out.contains(#""recipients_per_cpu_second":"#),
+            "\(run.out)"
+        )
+    }
+
     @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
     func interruptedDemoRemovesItsFolder(signal: Int32) async throws {
-        let (process, folder) = try await start(100_000)
+        let (process, folder, err) = try await start(100_000)
         #expect(FileManager.default.fileExists(atPath: folder))
         kill(process.processIdentifier, signal)
         #expect(try await isGone(folder, within: 60))
         process.waitUntilExit()
-        #expect(process.terminationStatus == 1)
+        #expect(process.terminationReason == .exit && process.terminationStatus == 128 + signal)
+        let words = err.text.split(separator: "\n").filter { $0.hasPrefix("fanfare: ") || $0.contains("ERROR") }
+        #expect(words == ["fanfare: interrupted; everything is stopped and removed"], "\(err.text)")
     }
 
     @Test(.timeLimit(.minutes(10))) func killedDemoRemovesItsFolder() async throws {
-        let (process, folder) = try await start(100_000)
+        let (process, folder, _) = try await start(100_000)
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         #expect(try await isGone(folder, within: 30))
