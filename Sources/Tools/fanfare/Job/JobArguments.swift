@@ -1,11 +1,6 @@
 internal import ArgumentParser
-internal import FanfareClient
-internal import FanfareJSON
-internal import FanfareRedis
-internal import RedisTransport
-internal import StreamWire
 
-/// Arguments of the commands on one job.
+/// Arguments of the commands that show one job.
 struct JobArguments: ParsableArguments {
     @Argument(
         help: "The job's id, as `fanfare send` printed it or the producer set it.",
@@ -13,55 +8,17 @@ struct JobArguments: ParsableArguments {
     )
     var id: String
 
-    @OptionGroup var project: ProjectOption
-    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var place: JobPlace
 
     @Flag(help: "Print JSON.")
     var json = false
 
     /// Connects and runs the body on the job's project.
     func run(_ body: (ProjectSession) async throws -> Void) async throws {
-        try await project.connect(options, body)
-    }
-
-    /// Pauses, resumes or cancels the job and prints the outcome.
-    /// - Parameters:
-    ///   - done: the text for success, from the job's state.
-    ///   - isSuccess: whether a job that was over with this state counts as a success.
-    /// - Throws: the exit code for failure.
-    func change(
-        _ done: (_ state: String) -> String,
-        isSuccess: (_ state: String) -> Bool = { _ in false },
-        _ change: (FanfareOperator<RedisClient>) async throws -> JobControlReply
-    ) async throws {
-        try await run { session in
-            let reply = try await change(session.projectOperator)
-            if json { Console.json(outcome(reply, session.project)) }
-            switch reply {
-            case .ok(let state): if !json { Console.line("job \(id): \(done(state))") }
-            case .over(let state) where isSuccess(state): if !json { Console.line("job \(id): already \(state)") }
-            case .over(let state):
-                let isOver = [.done, .cancelled, .expired, .rejected].contains(JobStatus.State(rawValue: state))
-                throw Outcome.failed.because(
-                    "job \(id): \(isOver ? "over already (\(state))" : "it is ending already")"
-                )
-            case .missing: throw Self.missing(id)
-            case .parked: throw Self.parked(id, session.project)
-            }
+        try await place.connect { client, configuration in
+            let project = try await place.project(of: id, client, configuration)
+            try await body(ProjectOption.session(client, project, configuration))
         }
-    }
-
-    private func outcome(_ reply: JobControlReply, _ project: String) -> JSONObject {
-        let (outcome, state): (String, String?) =
-            switch reply {
-            case .ok(let state): ("ok", state)
-            case .over(let state): ("over", state)
-            case .missing: ("missing", nil)
-            case .parked: ("parked", "parked")
-            }
-        var object: JSONObject = ["id": .string(id), "project": .string(project), "outcome": .string(outcome)]
-        object["state"] = state.map { .string($0) }
-        return object
     }
 
     /// The job may be among the entries that no worker has taken yet.

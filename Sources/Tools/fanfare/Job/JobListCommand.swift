@@ -13,10 +13,12 @@ struct JobListCommand: AsyncParsableCommand {
         discussion: """
             The order is: active fan-outs, waiting fan-outs in the order of the queue, parked jobs, all other jobs. Jobs that \
             no worker has taken yet are counted, not listed. `sent` means accepted by FCM. The reason says why a job is paused, or \
-            waits for its hours or its start.
+            waits for its hours or its start. The column maybe_dup appears where recipients may have got a message twice.
 
             Examples:
               fanfare job ls
+              fanfare job ls --all-projects --sort failed
+              fanfare job ls --match newsletter --all
               fanfare job ls --project demo --state parked
               fanfare job ls --project demo --all --limit 1000 --json \\
                 | jq -r 'select(.failed > 0).id'
@@ -40,12 +42,26 @@ struct JobListCommand: AsyncParsableCommand {
     @Option(help: .value("id", "Only this project. Default: all projects."), completion: Completion.projects)
     var project: String?
 
+    @Flag(help: "All projects, as without --project.")
+    var allProjects = false
+
+    @Option(help: .value("text", "Only jobs whose id contains this text."))
+    var match = ""
+
+    @Option(
+        help: .value("column", "Sort the listed jobs: \(Self.orders.list.joined(separator: ", "))."),
+        completion: Self.orders.completion,
+        transform: Self.orders.value
+    )
+    var sort: JobOrder?
+
     @OptionGroup var options: ConfigurationOptions
 
     @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func validate() throws {
+        if project != nil, allProjects { throw ValidationError("give --project or --all-projects, not both") }
         if !(1...1_000_000).contains(limit) { throw ValidationError("--limit: 1 to 1000000") }
         if let project, !ProjectID.isValid(project) {
             throw ValidationError("--project must match \(ProjectID.pattern)")
@@ -55,7 +71,7 @@ struct JobListCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.load()
         try await RedisSession.run(configuration) { client in
-            let names = try await names(client, configuration)
+            let names = if let project { [project] } else { try await FleetProjects.read(client, configuration) }
             let now = try await client.nowMs()
             var rows: [(String, JobProgress)] = []
             var untaken: [UntakenJobs] = []
@@ -64,7 +80,8 @@ struct JobListCommand: AsyncParsableCommand {
                 let session = ProjectSession(client: client, project: name, prefix: configuration.prefix)
                 if let found = try await UntakenJobs.read(session) { untaken.append(found) }
                 let most = max(1, limit - rows.count)
-                let list = try await session.projectOperator.jobs(state: state, includingOver: all, limit: most)
+                let filter = JobFilter(states: state.map { [$0] }, text: match, includesOver: all)
+                let list = try await session.projectOperator.jobs(filter, limit: most)
                 if rows.count == limit {
                     isWhole = isWhole && list.jobs.isEmpty
                 } else {
@@ -74,19 +91,13 @@ struct JobListCommand: AsyncParsableCommand {
                     rows += list.jobs.map { (name, JobProgress(status: $0, nowMs: now, project: state)) }
                 }
             }
-            print(rows, names)
+            print(sort.map { $0.sorted(rows) } ?? rows)
             for found in untaken { Console.error(found.notice) }
             if !isWhole { Console.error("only \(limit) jobs are shown; --limit shows more") }
         }
     }
 
-    private func names(_ client: RedisClient, _ configuration: Configuration) async throws -> [String] {
-        if let project { return [project] }
-        let configured = configuration.projects.map(\.id)
-        return try await FanfareOperator.projects(redis: client, prefix: configuration.prefix, including: configured)
-    }
-
-    private func print(_ rows: [(String, JobProgress)], _ names: [String]) {
+    private func print(_ rows: [(String, JobProgress)]) {
         if json {
             for (name, job) in rows { Console.json(JobRendering.json(job, name)) }
         } else if rows.isEmpty {
@@ -101,20 +112,23 @@ struct JobListCommand: AsyncParsableCommand {
     /// - Parameter width: leaves out columns to fit; nil shows everything.
     static func table(_ rows: [(String, JobProgress)], withProject: Bool, width: Int? = nil) -> String {
         var columns: [TextTable.Column] = [
-            .text("job", cut: .middle, least: 24),
+            .text("job", rank: withProject ? 1 : 0, cut: .middle, least: 24),
             .text("state", rank: 2), .number("total", rank: 4), .number("finished", rank: 3),
             .number("failed", rank: 5), .number("rate", rank: 6), .number("left", rank: 7),
             .text("pushed", rank: 8), .text("guards", rank: 10, cut: .end),
             .text("reason", rank: 9, cut: .end, least: 12),
         ]
-        if withProject { columns.insert(.text("project", rank: 1), at: 1) }
+        let hasDuplicates = rows.contains { $1.status.maybeDup > 0 }
+        if hasDuplicates { columns.insert(.number("maybe_dup", rank: 5), at: 5) }
+        if withProject { columns.insert(.text("project"), at: 0) }
         var table = TextTable(columns: columns)
         for (name, job) in rows {
             let status = job.status
-            var row = [status.id] + (withProject ? [name] : [])
+            var row = (withProject ? [name] : []) + [status.id]
             row += [status.state.rawValue, "\(status.total)", "\(status.finished)", "\(status.failed)"]
+            if hasDuplicates { row.append("\(status.maybeDup)") }
             row += [
-                JobRendering.rate(job).map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-",
+                job.resultsPerSecond.map(PaceText.rate) ?? "-", job.remainingSeconds.map(PaceText.duration) ?? "-",
             ]
             row.append(status.createdMs.map(JobRendering.timestamp) ?? "-")
             let guards = GuardText.short(status)
@@ -124,6 +138,8 @@ struct JobListCommand: AsyncParsableCommand {
         }
         return table.lines(width: width).joined(separator: "\n")
     }
+
+    private static let orders = Words(list: JobOrder.allCases.map(\.rawValue))
 
     private static let states = Words(list: [
         "scheduled", "waiting", "active", "retrying", "paused", "parked", "done", "cancelled", "expired", "rejected",

@@ -1,25 +1,22 @@
 internal import ArgumentParser
-internal import FanfareClient
 
 struct JobPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Holds a job until it is resumed.",
+        abstract: "Holds jobs until they are resumed.",
         discussion: """
             Within a second no worker starts a new send of the job. A fan-out gives its slot to the next one. `expires_at` \
             still applies.
 
-            Example:
-              fanfare job pause newsletter-7 --project demo
+            `fanfare pause --all` holds every job that runs.
+
+            Examples:
+              fanfare job pause newsletter-7
+              fanfare job pause newsletter-7 spring-sale --reason "wrong link"
             """
     )
 
-    @OptionGroup var arguments: JobArguments
+    @OptionGroup var arguments: JobsArguments
 
-    @Option(help: .value("text", "Why; kept with your name in the project's audit list."))
-    var reason = ""
-
-    func run() async throws {
-        try await arguments.change({ _ in "paused" }) { try await $0.pause(arguments.id, reason: reason) }
-    }
+    func run() async throws { try await arguments.change(.pause) }
 }

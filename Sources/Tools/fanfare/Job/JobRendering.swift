@@ -26,7 +26,7 @@ enum JobRendering {
         }
         object["held_by"] = progress.obstacle.map { .string($0) }
         add("expires_at_ms", details?.expiresAtMs)
-        if !status.errors.isEmpty { object["errors"] = .array(status.errors.map { .object(FleetJSON.object($0)) }) }
+        if !status.errors.isEmpty { object["errors"] = FleetJSON.errors(status) }
         return object
     }
 
@@ -46,19 +46,22 @@ enum JobRendering {
         if status.state == .scheduled, let startMs = status.notBeforeMs {
             rows.append(("starts", ClockText.relative(startMs, nowMs: progress.nowMs)))
         }
+        if status.isIDFree { rows.append(("id", "may be used again: no recipient had an attempt")) }
         if let reason = status.reason { rows.append(("reason", reason)) }
         if let obstacle = obstacle(progress), !repeats(obstacle, reason: status.reason) {
             rows.append(("held by", obstacle))
         }
         for (name, count) in status.counters where count > 0 || ["total", "sent", "failed"].contains(name) {
-            rows.append((name, "\(count)"))
+            rows.append((name, name == "maybe_dup" ? "\(count) may have got it twice" : "\(count)"))
         }
-        rows += errors(status.errors).map { ("", $0) }
+        rows += errors(status).map { ("", $0) }
         rows += GuardText.rows(status)
         if let source = status.audienceSource, let size = status.audienceEstimate {
             rows.append(("audience", source == .none ? "size not known" : "\(size) (\(source))"))
         }
-        if let rate = rate(progress) { rows.append(("rate", "\(PaceText.rate(rate)) since its start")) }
+        if let rate = progress.resultsPerSecond {
+            rows.append(("rate", PaceText.rate(rate) + (status.isOver ? " in its first pass" : "")))
+        }
         if let tail = tail(progress, nextRetryMs) {
             rows.append(("tail", tail))
         } else if let remaining = remaining(progress) {
@@ -70,14 +73,6 @@ enum JobRendering {
         return table.lines.joined(separator: "\n")
     }
 
-    /// Results a second since the start; nil for a paused job, whose average only falls, and for less than a second.
-    static func rate(_ progress: JobProgress) -> Double? {
-        let status = progress.status
-        let end = (status.isOver ? status.finishedMs : nil) ?? progress.nowMs
-        guard status.state != .paused, let startedMs = status.startedMs, end - startedMs >= 1_000 else { return nil }
-        return progress.resultsPerSecond
-    }
-
     /// Whether the reason in a job's hash says the same: of an outage it also says since when.
     private static func repeats(_ obstacle: String, reason: String?) -> Bool {
         guard let reason, reason != obstacle else { return reason == obstacle }
@@ -86,10 +81,16 @@ enum JobRendering {
             && reason.hasSuffix(obstacle[words.upperBound...])
     }
 
-    /// Failed recipients by error, with what the producer should do, aligned.
-    private static func errors(_ errors: [JobError]) -> [String] {
-        var table = TextTable(columns: [.number("count"), .text("error"), .text("action")], hasTitles: false)
-        for error in errors { table.add(["\(error.count)", error.error, error.action]) }
+    /// Failed recipients by error, with their share of the results so far and what the producer should do, aligned.
+    private static func errors(_ status: JobStatus) -> [String] {
+        var table = TextTable(
+            columns: [.number("count"), .number("share"), .text("of"), .text("error"), .text("action")],
+            hasTitles: false
+        )
+        let of = "of \(status.judged) \(status.canaryTried == nil ? "results" : "of the canary")"
+        for error in status.errors {
+            table.add(["\(error.count)", Share.text(error.count, of: status.judged), of, error.error, error.action])
+        }
         return table.lines
     }
 

@@ -27,6 +27,13 @@ struct JobResultsCommand: AsyncParsableCommand {
     @Flag(help: "Only results that are not `sent`.")
     var failed = false
 
+    @Flag(help: "Only results of recipients that may have got the message twice.")
+    var maybeDup = false
+
+    private func isWanted(_ result: JobResult) -> Bool {
+        (!failed || result.status != .sent) && (!maybeDup || result.mayBeDuplicate)
+    }
+
     func run() async throws {
         try await arguments.run { session in
             guard let status = try await session.producer.status(of: arguments.id) else {
@@ -40,7 +47,7 @@ struct JobResultsCommand: AsyncParsableCommand {
                 Console.error("fanfare: \(error); no worker wrote this entry, it is skipped")
             }
             try await session.producer.results(of: status, unreadable: reportUnreadable) { entry in
-                let wanted = entry.results.filter { !failed || $0.status != .sent }
+                let wanted = entry.results.filter(isWanted)
                 guard aligned == nil else {
                     aligned?.add(wanted.map(Self.cells))
                     return

@@ -7,11 +7,11 @@ struct JobShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Shows a job's state, rate and obstacle.",
         discussion: """
-            `sent` means accepted by FCM, not delivered and not shown. Below `failed` stand the failures by error, and what \
-            to do with these recipients. The rate is the average since the first batch was claimed, including pauses; with \
-            --wait it is that of the last seconds. `tail` says what is left once every recipient had its first attempt. \
-            `canary`, `stop if` and other guards are shown where the job has them; `reason` says which one paused it. Times are \
-            local.
+            `sent` means accepted by FCM, not delivered and not shown. Below `failed` stand the failures by error: their share \
+            of the results so far, at a canary of the canary, and what to do with these recipients. The rate is that of the \
+            last seconds, of a job that is over that of its first pass. `tail` says what is left once every recipient had its \
+            first attempt. `canary`, `stop if` and other guards are shown where the job has them; `reason` says which one \
+            paused it. Times are local.
 
             Of the id of `fanfare send --local-time` it shows each job and their sums.
 

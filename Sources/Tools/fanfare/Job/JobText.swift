@@ -39,24 +39,13 @@ struct JobText {
         }
     }
 
-    /// The fields as they would be pushed.
+    /// The fields as they would be pushed, as ``JobObject`` reads them.
     func fields() throws(EntryFault) -> [(name: String, value: [UInt8])] {
-        let parsed: JSONValue
-        do throws(JSONError) {
-            parsed = try value.get()
-        } catch {
+        let job: JSONValue
+        do throws(JSONError) { job = try value.get() } catch {
             throw EntryFault("", "not JSON: \(error.reason)", offset: error.offset)
         }
-        guard let object = parsed.object else { throw EntryFault("", "must be a JSON object, not \(parsed.kindName)") }
-        var fields: [(name: String, value: [UInt8])] = []
-        for member in object.members {
-            switch member.value {
-            case .string(let text): fields.append((member.key, Array(text.utf8)))
-            case .null: throw EntryFault(Excerpt.plain(member.key), "null; leave the field out")
-            default: fields.append((member.key, member.value.jsonBytes))
-            }
-        }
-        return fields
+        return try JobObject.fields(of: job)
     }
 }
 

@@ -27,13 +27,11 @@ struct ProgressBar {
     private var lastLine = ""
     private var lastPlain = ContinuousClock.now
     private var plain = PlainLines()
-    private var meter = RateMeter()
 
     init(isTerminal: Bool = Console.errorIsTerminal) { self.isTerminal = isTerminal }
 
     mutating func show(_ progress: JobProgress, nextRetryMs: Int64?) {
-        meter.add(progress.status.attempted, atMs: progress.nowMs)
-        let line = ProgressLine(progress: progress, rate: meter.perSecond, nextRetryMs: nextRetryMs)
+        let line = ProgressLine(progress: progress, nextRetryMs: nextRetryMs)
         isTerminal ? draw(line) : printNowAndThen(line, progress.status)
     }
 

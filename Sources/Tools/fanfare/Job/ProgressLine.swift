@@ -4,8 +4,6 @@ internal import StreamWire
 /// One line about a job's progress: the estimate or what the job waits for, then the share, the counts and the rate.
 struct ProgressLine {
     let progress: JobProgress
-    /// Results a second over the last seconds; nil if unknown.
-    var rate: Double?
     /// When the next retry is due, Unix milliseconds; nil if unknown.
     var nextRetryMs: Int64?
 
@@ -24,14 +22,14 @@ struct ProgressLine {
             let least = TextWidth.of(percent) + TextWidth.of(counts) + 4
             head = TextWidth.shortened(obstacle, to: max(0, width - least))
         }
-        let isMoving = status.total > 1 && (status.state == .active || status.state == .retrying)
+        let rate = status.isOver ? nil : progress.resultsPerSecond
         var parts: [(text: String, rank: Int)] = [
-            (head, 2), (percent, 0), (counts, 1), (isMoving ? rate.map(PaceText.rate) ?? "" : "", 3),
+            (head, 2), (percent, 0), (counts, 1), (rate.map(PaceText.rate) ?? "", 3),
         ]
         if status.state != .active { parts.append((status.state.rawValue, 5)) }
         for (name, count) in status.counters where count > 0 && !["total", "duplicates", "sent"].contains(name) {
             if name == "retrying", head == tail { continue }
-            parts.append(("\(count) \(name)", name == "failed" || name == "unknown" ? 4 : 6))
+            parts.append(("\(count) \(name)", ["failed", "unknown", "maybe_dup"].contains(name) ? 4 : 6))
         }
         let line = TextWidth.fitted(parts, width: width)
         let room = min(Self.widestBar, (width ?? .max) - TextWidth.of(line) - 4)

@@ -3,7 +3,9 @@ internal import ArgumentParser
 struct ProjectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "project",
-        abstract: "Shows, pauses and resumes projects.",
-        subcommands: [ProjectListCommand.self, ProjectPauseCommand.self, ProjectResumeCommand.self]
+        abstract: "Shows, pauses, resumes and forgets projects.",
+        subcommands: [
+            ProjectListCommand.self, ProjectPauseCommand.self, ProjectResumeCommand.self, ProjectForgetCommand.self,
+        ]
     )
 }

@@ -32,10 +32,11 @@ struct ProjectListCommand: AsyncParsableCommand {
                 redis: client,
                 prefix: configuration.prefix,
                 projects: configuration.projects.map(\.id),
-                jobs: 1
+                jobs: 3
             )
             var rows: [Row] = []
-            for project in try await reader.read().projects {
+            let fleet = try await reader.read()
+            for project in fleet.projects {
                 let session = ProjectSession(client: client, project: project.id, prefix: configuration.prefix)
                 // Optional: an older ACL user may not read the history.
                 let history = try? await session.projectOperator.history(spanMs: 60_000)
@@ -47,7 +48,9 @@ struct ProjectListCommand: AsyncParsableCommand {
                 Console.error("no project is configured or registered yet")
             } else {
                 let width = isatty(STDOUT_FILENO) == 1 ? TerminalScreen.size.columns : nil
+                if let noWorker = fleet.noWorker { Console.error("\(noWorker) Start `fanfare worker`.") }
                 Console.line(Self.table(rows, width: width))
+                for line in Self.jobsInTrouble(fleet) { Console.error(line) }
             }
         }
     }
@@ -84,7 +87,7 @@ struct ProjectListCommand: AsyncParsableCommand {
             var cells = [project.id, condition.word, since ?? "-"]
             cells.append(row.sentPerSecond.map(PaceText.number) ?? "-")
             cells.append(overview.quotaPerMinute > 0 ? PaceText.number(Double(overview.quotaPerMinute) / 60) : "-")
-            cells += [project.recipientsWaiting, overview.entries, overview.open, overview.waitingFanouts].map {
+            cells += [project.recipientsAwaitingSend, overview.entries, overview.open, overview.waitingFanouts].map {
                 "\($0)"
             }
             cells += [overview.parked, project.dead, overview.retrying, Int64(project.workersAlive)].map { "\($0)" }
@@ -94,6 +97,23 @@ struct ProjectListCommand: AsyncParsableCommand {
             table.add(cells)
         }
         return table.lines(width: width).joined(separator: "\n")
+    }
+
+    /// The jobs that need an operator, each with the command for it.
+    static func jobsInTrouble(_ fleet: FleetSnapshot) -> [String] {
+        fleet.projects.flatMap { project in
+            project.troubles.filter(\.isOfJobs).map { trouble in
+                let place = "--project \(project.id)"
+                let remedy: String?
+                if ["parked", "rejected"].contains(trouble.kind) {
+                    let show = trouble.count == 1 ? trouble.entry.map { "show \($0)" } : nil
+                    remedy = "; see `fanfare dead \(show ?? "ls") \(place)`"
+                } else {
+                    remedy = trouble.job.map { "; `fanfare job resume \($0) \(place)` continues it" }
+                }
+                return "\(project.id): \(trouble.text)\(remedy ?? "")"
+            }
+        }
     }
 
     /// A job that holds the slot, and how long FCM will still fan it out.
@@ -110,7 +130,7 @@ extension ProjectListCommand.Row {
         object["reason"] = condition.reason.map { .string($0) }
         object["since_ms"] = condition.sinceMs.map { .number(JSONNumber($0)) }
         let numbers: [(String, Int64)] = [
-            ("waiting", project.recipientsWaiting), ("pushed", overview.entries), ("jobs", overview.open),
+            ("waiting", project.recipientsAwaitingSend), ("pushed", overview.entries), ("jobs", overview.open),
             ("queued", overview.waitingFanouts), ("scheduled", overview.scheduled), ("parked", overview.parked),
             ("dead", project.dead), ("retrying", overview.retrying), ("workers", Int64(project.workersAlive)),
             ("hold_ms", overview.holdMs), ("permits_per_second", Int64(overview.permitsPerSecond.rounded())),

@@ -37,18 +37,3 @@ struct ProjectSession {
         }
     }
 }
-
-extension EntryCheck {
-    /// - Parameter settings: nil for a project that the configuration does not have.
-    init(_ settings: Configuration.Project?, project: String, prefix: String) {
-        let protocols = settings.map {
-            ProtocolSettings(transport: $0.transport, legacyBody: $0.legacyBody, topicAPI: $0.topicAPI)
-        }
-        self.init(
-            protocols ?? ProtocolSettings(),
-            hasSenderID: settings == nil || settings?.senderID != nil,
-            project: project,
-            prefix: prefix
-        )
-    }
-}

@@ -103,6 +103,21 @@ import Testing
         #expect(lines(bad.out).dropFirst() == ["1\tfailed\tUNREGISTERED\tremove\t1\tb"])
     }
 
+    @Test func possibleDuplicatesAreCountedAndFiltered() async throws {
+        _ = try redis.cli("HSET", "fanfare:{demo}:job:j", "state", "done", "total", "2", "sent", "2", "maybe_dup", "1")
+        let once = #"{"i":0,"token":"a","status":"sent","message_id":"m","attempts":1}"#
+        let twice = #"{"i":1,"token":"b","status":"sent","message_id":"m","attempts":2,"maybe_dup":true}"#
+        _ = try redis.cli("XADD", "fanfare:{demo}:results", "*", "job", "j", "results", "[\(once),\(twice)]")
+        let results = try await CommandRun(["job", "results", "j", "--maybe-dup", "--json"] + flags)
+        #expect(lines(results.out) == [twice])
+        let both = try await CommandRun(["job", "results", "j", "--maybe-dup", "--failed", "--json"] + flags)
+        #expect(both.status == 0 && both.out == "")
+        let shown = try await CommandRun(["job", "show", "j"] + flags)
+        #expect(shown.out.contains("1 may have got it twice"), "\(shown.out)")
+        let object = try await CommandRun(["job", "show", "j", "--json"] + flags)
+        #expect(object.out.contains(#""retrying":0,"maybe_dup":1,"#), "\(object.out)")
+    }
+
     @Test func unreadableResultsEntryIsSkippedAndNamed() async throws {
         _ = try redis.cli("HSET", "fanfare:{demo}:job:j", "state", "done", "total", "1", "sent", "1")
         let sent = #"{"i":0,"token":"a","status":"sent","message_id":"m","attempts":1}"#

@@ -12,7 +12,7 @@ import Testing
         let err = Pipe()
         process.standardError = err
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         let line = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(returning: String(decoding: err.fileHandleForReading.availableData, as: UTF8.self))

@@ -43,7 +43,7 @@ import Testing
             ["sandbox", "--state", folder.file("sandbox"), "--project", "my-app", "--port", "0", "--control-port", "0"]
         )
         sandbox.standardOutput = FileHandle.nullDevice
-        try sandbox.run()
+        try startProcess(sandbox)
         defer { sandbox.terminate() }
         let files = ["sandbox/service-account-my-app.json", "sandbox/ca.pem"].map { folder.file($0) }
         while !files.allSatisfy({ FileManager.default.fileExists(atPath: $0) }) {
@@ -95,7 +95,7 @@ import Testing
 
     @Test(.disabled(if: hasMachineFile, "this machine has a configuration file"))
     func absentConfigurationIsNamedWithItsPlaces() async throws {
-        let none = try await run("job", "show", "j")
+        let none = try await run("dead", "ls")
         #expect(none.status == 64)
         #expect(
             none.err.contains("./fanfare.yaml, then /etc/fanfare/fanfare.yaml); `fanfare init` writes one"),
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func emptyConfigurationStandsForThisMachinesOne() async throws {
-        let run = try await CommandRun(["job", "show", "j"], folder: folder.path)
+        let run = try await CommandRun(["dead", "ls"], folder: folder.path)
         #expect(run.status == 64 && !run.err.contains("there is no configuration file"), "\(run.err)")
     }
 
@@ -116,7 +116,7 @@ import Testing
         // The variable and the flag come first.
         let named = try await run("config", "check", environment: ["FANFARE_CONFIG": "/nowhere.yaml"])
         #expect(named.err.contains("FANFARE_CONFIG /nowhere.yaml: No such file"), "\(named.err)")
-        let flag = try await run("job", "show", "j", "-c", "/dev/null")
+        let flag = try await run("dead", "ls", "-c", "/dev/null")
         #expect(flag.status == 64, "\(flag.err)")
         let empty = try await run("job", "ls", environment: ["FANFARE_CONFIG": ""])
         #expect(empty.status == 78)

@@ -84,24 +84,33 @@ import Testing
         #expect(try entry().isEmpty)
     }
 
-    /// Workers with another configuration may serve the project, so the job is pushed.
-    @Test func pushToAnUnconfiguredProjectWarns() async throws {
-        let text = "projects: { demo: {}, prod: {} }\n"
-        let file = try redis.folder.write("fanfare.yaml", text)
-        let redisFlags = ["--redis", "unix://\(redis.socketPath)"]
-        for command in [
-            ["send", "--token", "a", "--title", "x"], ["topic", "subscribe", "--topic", "t", "--token", "a"],
-            ["group", "get", "--name", "n"],
-        ] {
-            let odd = try await CommandRun(command + ["--id", "j", "--project", "nosuch", "-c", file] + redisFlags)
-            #expect(odd.status == 0 && odd.out == "j\n", "\(odd.err)")
-            let expected = "fanfare: warning: the configuration has no project nosuch, only demo, prod"
-            #expect(odd.err.hasPrefix(expected), "\(odd.err)")
-            for known in [["--project", "prod", "-c", file], ["--project", "nosuch"]] {
-                let run = try await CommandRun(command + ["--id", "j"] + known + redisFlags)
-                #expect(run.status == 0 && !run.err.contains("configuration"), "\(run.err)")
-            }
-        }
+    static let broken: [(line: [String], reason: String)] = [
+        (["topic", "subscribe", "--topic", "bad topic", "--token", "a"], "fanfare: topic: byte 3 is not one of"),
+        (
+            ["topic", "unsubscribe", "--topic", "t", "--token", "a", "--token", "b!"],
+            "fanfare: tokens[1]: byte 1 is not"
+        ),
+        (["group", "create", "--name", "n", "--token", "a b"], "fanfare: tokens[0]: byte 1 is not one of"),
+        (["group", "add", "--name", "n", "--group", "k k", "--token", "a"], "fanfare: group: byte 1 is not one of"),
+        (["group", "get", "--name", String(repeating: "n", count: 1_025)], "fanfare: group_name: 1025 bytes"),
+    ]
+
+    @Test(arguments: broken.indices) func fieldThatBreaksARuleIsNotPushed(_ row: Int) async throws {
+        let (line, reason) = Self.broken[row]
+        let run = try await CommandRun(line + flags)
+        #expect(run.status == 64 && run.out.isEmpty)
+        #expect(run.err.hasPrefix(reason) && run.err.contains("so nothing was pushed"), "\(run.err)")
+        #expect(try entry().isEmpty)
+        let unchecked = try await CommandRun(line + ["--no-check", "--id", "odd"] + flags)
+        #expect(unchecked.status == 0 && unchecked.out == "odd\n", "\(unchecked.err)")
+    }
+
+    @Test func linesThatAreNoTokensArePushedWithoutACheckOnly() async throws {
+        let line = ["topic", "subscribe", "--topic", "t", "--tokens-file", "-"] + flags
+        let run = try await CommandRun(line, input: "a\nb c\n")
+        #expect(run.status == 64 && run.err.hasPrefix("standard input:2: byte 1 is not one of"), "\(run.err)")
+        #expect(try await CommandRun(line + ["--no-check"], input: "a\nb c\n").status == 0)
+        #expect(try entry().contains(#"["a","b c"]"#))
     }
 
     @Test func topicWaitExitsByTheJobsResult() async throws {

@@ -101,6 +101,20 @@ import Testing
         }
     }
 
+    @Test func replayInAProjectThatNothingKnowsIsRefused() async throws {
+        try await withClient { _ in
+            _ = try redis.cli("SADD", "fanfare:projects", "demo")
+            let wrong = ProjectKeys(project: "dmo")
+            _ = try redis.cli("XADD", wrong.dead, "1-0", "job", "j", "kind", "rejected", "f.token", "t")
+            let line = ["dead", "replay", "1-0", "--yes", "--project", "dmo"] + link
+            let refused = try await CommandRun(line)
+            #expect(refused.status == 64 && refused.err.contains("did you mean demo?"), "\(refused.err)")
+            #expect(try redis.cli("XLEN", wrong.jobs) == "0")
+            let forced = try await CommandRun(line + ["--force"])
+            #expect(forced.status == 0 && forced.out.contains("was pushed again"), "\(forced.out)\(forced.err)")
+        }
+    }
+
     @Test func jobCommandsPauseResumeAndCancel() async throws {
         try await withClient { client in
             try await intake(client, "j", .tokens(["a", "b"]))
@@ -168,7 +182,7 @@ import Testing
             #expect(across.status == 0 && across.out.isEmpty && across.err.contains("no matching jobs in any project"))
             _ = try redis.cli("SADD", "fanfare:projects", "demo", "other")
             let everywhere = try await CommandRun(["job", "ls"] + link)
-            #expect(lines(everywhere.out).count == 4 && lines(everywhere.out)[1].contains("wide   demo     active"))
+            #expect(lines(everywhere.out).count == 4 && lines(everywhere.out)[1].contains("demo     wide   active"))
             let none = try await CommandRun(["job", "ls", "--state", "done"] + flags)
             #expect(none.status == 0 && none.out.isEmpty && none.err.contains("no matching jobs"))
         }

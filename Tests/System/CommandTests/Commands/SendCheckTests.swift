@@ -82,12 +82,31 @@ import Testing
         (["--condition", "'a' in"], "fanfare: condition: "),
         (["--audience", "tokens"], "fanfare: audience: its hash tag must be {demo}"),
         (["--token", "a", "--audience-size", "5"], "fanfare: audience_size: only with topic or condition"),
-        (["--token", "a", "--at", "1772352000000", "--expires-at", "1772352000000"], "fanfare: expires_at: "),
+        (["--token", "a", "--at", "4102444800000", "--expires-at", "4102444800000"], "fanfare: expires_at: "),
     ])
     func brokenFieldIsReported(arguments: [String], start: String) async throws {
         let lines = try await refusal(arguments + ["--title", "x"])
         #expect(lines.first?.hasPrefix(start) == true, "\(lines)")
         #expect(lines.last?.contains("the configuration does not have project demo") == true, "\(lines)")
+    }
+
+    /// Its recipients would all expire at once.
+    @Test func jobThatHasExpiredIsRefused() async throws {
+        let past = ["--expires-at", "1772352000000"]
+        let pushes = [
+            ["send", "--token", "a", "--title", "x"], ["topic", "subscribe", "--topic", "t", "--token", "a"],
+        ]
+        let link = ["--project", "demo", "--redis", "unix://\(redis.socketPath)"]
+        for push in pushes {
+            let run = try await CommandRun(push + past + link)
+            #expect(run.status == 64, "\(run.err)")
+            #expect(run.err.hasPrefix("fanfare: expires_at: 2026-03-01T08:00:00.000Z is past"), "\(run.err)")
+            let forced = try await CommandRun(push + past + link + ["--no-check"])
+            #expect(forced.status == 0, "\(forced.err)")
+            let coming = try await CommandRun(push + ["--expires-at", "+1h"] + link)
+            #expect(coming.status == 0, "\(coming.err)")
+        }
+        #expect(try redis.cli("XLEN", "fanfare:{demo}:jobs").hasPrefix("4"))
     }
 
     @Test func rulesAreThoseOfTheProjectsTransport() async throws {
