@@ -35,7 +35,7 @@ struct Fanfare: AsyncParsableCommand {
                 name: "Operator",
                 subcommands: [
                     TopCommand.self, DashboardCommand.self, JobCommand.self, TokenCommand.self, ProjectCommand.self,
-                    DeadCommand.self,
+                    DeadCommand.self, PauseCommand.self, ResumeCommand.self,
                 ]
             ),
         ]

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import fanfare
 
@@ -69,7 +70,7 @@ struct CommandRun: Sendable {
         process.standardInput = try FileHandle(forReadingFrom: file("in", input))
         process.standardOutput = try FileHandle(forWritingTo: out)
         process.standardError = try FileHandle(forWritingTo: err)
-        try process.run()
+        try startProcess(process)
         process.waitUntilExit()
         return CommandRun(
             status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,

@@ -136,7 +136,8 @@ struct DashboardCommand: AsyncParsableCommand {
                 guard let error = error as? RedisError else { return "\(error)" }
                 return error.code == .functionNotFound
                     ? "Redis: \(RedisSession.missingFunctions)" : "Redis at \(deployment): \(error)"
-            }
+            },
+            examine: { try await RedisReport.object(configuration, deployment) }
         )
     }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import Glibc
 internal import StreamWire
 
 struct DeadDropCommand: AsyncParsableCommand {
@@ -24,7 +23,7 @@ struct DeadDropCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
-        guard yes || Self.canPrompt else {
+        guard yes || Console.canPrompt else {
             throw ValidationError("a drop cannot be undone, and there is no terminal to confirm it; give --yes")
         }
     }
@@ -37,8 +36,6 @@ struct DeadDropCommand: AsyncParsableCommand {
         }
     }
 
-    private static var canPrompt: Bool { isatty(STDIN_FILENO) == 1 && Console.errorIsTerminal }
-
     static func question(_ items: [DeadEntry]) -> String {
         let parked = items.filter { $0.kind == .parked }.count
         var text = "Drop \(items.count == 1 ? "1 entry" : "\(items.count) entries") for good?"
@@ -49,9 +46,6 @@ struct DeadDropCommand: AsyncParsableCommand {
     }
 
     private static func confirm(_ items: [DeadEntry]) throws {
-        Console.write(question(items), to: STDERR_FILENO)
-        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
-            throw Outcome.failed.because("nothing was dropped")
-        }
+        guard Console.confirm(question(items)) else { throw Outcome.failed.because("nothing was dropped") }
     }
 }

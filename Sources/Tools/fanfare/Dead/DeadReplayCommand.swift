@@ -28,8 +28,11 @@ struct DeadReplayCommand: AsyncParsableCommand {
     @Flag(help: "Also push rejected entries again, unchanged.")
     var yes = false
 
+    @Flag(help: "Replay even if neither the configuration nor a worker knows the project.")
+    var force = false
+
     func run() async throws {
-        try await selection.run { session, item in
+        try await selection.run(force: force) { session, item in
             guard yes || item.kind != .rejected else { return .refused(item, session.project) }
             switch try await session.projectOperator.replay(item.id) {
             case .resumed(let job):

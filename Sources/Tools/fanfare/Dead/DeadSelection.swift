@@ -57,12 +57,15 @@ struct DeadSelection: ParsableArguments {
 
     /// Connects, finds the entries, processes each and prints its outcome. Exits with 1 if an entry is missing or was not
     /// processed.
-    /// - Parameter confirm: gets all entries before the first is processed; throws to change nothing.
+    /// - Parameters:
+    ///   - force: see ``ProjectOption/connect(_:force:_:)``.
+    ///   - confirm: gets all entries before the first is processed; throws to change nothing.
     func run(
+        force: Bool? = nil,
         confirm: ([DeadEntry]) throws -> Void = { _ in },
         process: (ProjectSession, DeadEntry) async throws -> Treatment
     ) async throws {
-        try await listing.connect { session in
+        try await listing.connect(force: force) { session in
             let items = try await find(session)
             if items.isEmpty, all {
                 Console.error("no matching entries in project \(session.project)")

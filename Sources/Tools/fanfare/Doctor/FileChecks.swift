@@ -20,9 +20,10 @@ extension Check {
             for finding in own { report.add(finding.severity, finding.text, finding.remedy) }
             others += found.filter { !own.contains($0) && !others.contains($0) }
             if report.isEmpty {
-                switch (project.transport, project.credentials) {
-                case (.v1, .file(let file)): report.ok("\(file): the file is valid\(configuration.kind(of: project))")
-                case (.v1, _): report.ok("the metadata server")
+                switch (project.traits.identity, project.credentials) {
+                case (.accessToken, .file(let file)):
+                    report.ok("\(file): the file is valid\(configuration.kind(of: project))")
+                case (.accessToken, _): report.ok("the metadata server")
                 default: report.ok("\(project.serverKeyFile.map { "\($0)" } ?? "none"): the file is valid")
                 }
             }

@@ -31,10 +31,10 @@ struct OnlineProbe {
     var report = Report("")
 
     mutating func run() {
-        switch project.transport {
-        case .v1: testToken()
-        case .legacy: testServerKey()
-        case .xmpp: testXMPP()
+        switch project.traits.identity {
+        case .accessToken: testToken()
+        case .serverKey: testServerKey()
+        case .login: testXMPP()
         }
     }
 

@@ -35,6 +35,10 @@ extension Check {
                 let text = overview.parked == 1 ? "1 parked job needs" : "\(overview.parked) parked jobs need"
                 report.warn("\(text) an operator", remedy)
             }
+            for job in project.stopped where job.needsOperator {
+                let id = job.status.id
+                report.warn(job.text, "`fanfare job show \(id)` shows its errors; then `job resume` or `job cancel`")
+            }
             let rejected = project.dead - overview.parked
             if rejected > 0 {
                 let remedy =

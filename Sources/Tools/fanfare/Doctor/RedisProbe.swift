@@ -14,7 +14,7 @@ struct RedisProbe {
     let configuration: Configuration
 
     func facts() async throws(RedisError) -> RedisFacts {
-        var facts = try await isCluster ? clusterFacts() : facts(of: client)
+        var facts = try await serverFacts()
         if ([facts] + facts.primaries.map(\.facts)).contains(where: { $0.functions != .missing }) {
             try await readProjects(into: &facts)
             // A fan-out may be between two claims; look again later.
@@ -32,6 +32,11 @@ struct RedisProbe {
             try await readPushedJobs(into: &facts)
         }
         return facts
+    }
+
+    /// The facts without those of projects.
+    func serverFacts() async throws(RedisError) -> RedisFacts {
+        try await isCluster ? clusterFacts() : facts(of: client)
     }
 
     /// Without functions no worker has run yet: only the jobs that producers pushed can be read.

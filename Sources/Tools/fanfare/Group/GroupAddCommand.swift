@@ -18,6 +18,8 @@ struct GroupAddCommand: AsyncParsableCommand {
     @OptionGroup(title: "Tokens") var members: GroupMembers
 
     func run() async throws {
-        try await arguments.run(.add(try members.tokens(), toGroup: arguments.name, key: key.group))
+        try await arguments.run(
+            .add(try members.tokens(checks: !arguments.pushing.skipsCheck), toGroup: arguments.name, key: key.group)
+        )
     }
 }

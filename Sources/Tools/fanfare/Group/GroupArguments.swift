@@ -15,6 +15,7 @@ struct GroupArguments: ParsableArguments {
     )
     var id: String?
 
+    @OptionGroup var pushing: PushOptions
     @OptionGroup var options: ConfigurationOptions
 
     @Flag(help: "Follow the job and print the group's key; exit with 0 only if it succeeded.")
@@ -33,7 +34,8 @@ struct GroupArguments: ParsableArguments {
     func run(_ job: PushJob) async throws {
         var job = job
         job.id = id
-        try await project.connect(options, pushes: true) { session in
+        try await project.connect(options, force: pushing.force) { session in
+            if !pushing.skipsCheck { try SendCheck(session: session).check(job) }
             let push = JobPush(session: session, job: job)
             let pushed = try await push.push()
             guard wait else { return push.printID(pushed, isJSON: json) }
@@ -92,8 +94,8 @@ struct GroupMembers: ParsableArguments {
         if let refusal = Self.refusal(members.token.count) { throw ValidationError(refusal) }
     }
 
-    func tokens() throws -> [String] {
-        let tokens = try members.tokens()
+    func tokens(checks: Bool) throws -> [String] {
+        let tokens = try members.tokens(checks: checks)
         if let refusal = Self.refusal(tokens.count) { throw Outcome.usage.because(refusal) }
         return tokens
     }

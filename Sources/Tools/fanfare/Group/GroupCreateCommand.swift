@@ -19,6 +19,8 @@ struct GroupCreateCommand: AsyncParsableCommand {
     @OptionGroup(title: "Tokens") var members: GroupMembers
 
     func run() async throws {
-        try await arguments.run(.createGroup(arguments.name, members: try members.tokens()))
+        try await arguments.run(
+            .createGroup(arguments.name, members: try members.tokens(checks: !arguments.pushing.skipsCheck))
+        )
     }
 }

@@ -18,6 +18,12 @@ struct GroupRemoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Tokens") var members: GroupMembers
 
     func run() async throws {
-        try await arguments.run(.remove(try members.tokens(), fromGroup: arguments.name, key: key.group))
+        try await arguments.run(
+            .remove(
+                try members.tokens(checks: !arguments.pushing.skipsCheck),
+                fromGroup: arguments.name,
+                key: key.group
+            )
+        )
     }
 }

@@ -15,7 +15,10 @@ enum CommandHint {
             } else {
                 // An option, or a word too long to be a name, has no similar command.
                 guard !word.hasPrefix("-"), word.utf8.count <= 32 else { return nil }
-                let names = commands.compactMap(\.commandName)
+                // A slip must not lead to a command that changes every job.
+                let names = commands.compactMap(\.commandName).filter {
+                    path.count > 1 || !["pause", "resume"].contains($0)
+                }
                 return NearestKey.find(word, among: names).map { (path + [$0]).joined(separator: " ") }
             }
         }

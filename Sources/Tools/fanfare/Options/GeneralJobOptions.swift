@@ -46,7 +46,8 @@ struct GeneralJobOptions: ParsableArguments {
         }
     }
 
-    func apply(to job: inout PushJob, _ client: RedisClient) async throws {
+    /// - Parameter checks: refuses a job that has expired.
+    func apply(to job: inout PushJob, _ client: RedisClient, checks: Bool) async throws {
         job.id = id
         job.priority = priority
         job.results = results ?? .unsaid
@@ -54,10 +55,16 @@ struct GeneralJobOptions: ParsableArguments {
         let now = try await client.nowMs()
         job.notBefore = at?.milliseconds(nowMs: now)
         job.expiresAt = expiresAt?.milliseconds(nowMs: now)
+        guard checks, let end = job.expiresAt, end <= now else { return }
+        let time = CalendarTime(unixMs: end).rfc3339
+        throw Outcome.usage.because("expires_at: \(time) is past, so every recipient would expire; nothing was pushed")
     }
 
     private static func time(_ text: String) throws -> TimeArgument {
-        guard let time = TimeArgument(text) else { throw ValidationError("must be \(TimeArgument.forms)") }
+        guard let time = TimeArgument(text) else {
+            let advice = Job.unitAdvice(text.utf8).map { "; \($0)" } ?? ""
+            throw ValidationError("must be \(TimeArgument.forms)\(advice)")
+        }
         return time
     }
 }

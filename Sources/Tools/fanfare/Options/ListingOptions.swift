@@ -8,7 +8,8 @@ struct ListingOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    func connect(_ body: (ProjectSession) async throws -> Void) async throws {
-        try await project.connect(options, body)
+    /// - Parameter force: see ``ProjectOption/connect(_:force:_:)``.
+    func connect(force: Bool? = nil, _ body: (ProjectSession) async throws -> Void) async throws {
+        try await project.connect(options, force: force, body)
     }
 }

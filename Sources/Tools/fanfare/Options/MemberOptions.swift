@@ -21,5 +21,8 @@ struct MemberOptions: ParsableArguments {
         }
     }
 
-    func tokens() throws -> [String] { try tokensFile.map { try TokensFile.read($0) } ?? token }
+    /// - Parameter checks: refuses a file with a line that is no token.
+    func tokens(checks: Bool) throws -> [String] {
+        try tokensFile.map { try TokensFile.read($0, checks: checks) } ?? token
+    }
 }

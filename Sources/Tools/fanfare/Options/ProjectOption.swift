@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareConfiguration
 internal import FanfareModel
+internal import RedisTransport
 
 /// `--project`, optional if the configuration has exactly one project.
 struct ProjectOption: ParsableArguments {
@@ -11,29 +12,37 @@ struct ProjectOption: ParsableArguments {
     var project: String?
 
     /// Connects and runs the body on the project.
-    /// - Parameter pushes: warns if the configuration does not have the project: workers with another configuration may
-    ///   serve it, or it is misspelt and its jobs would wait forever.
+    /// - Parameter force: for a command that pushes: unless true, refuses a project that neither the configuration nor a worker
+    ///   knows.
     func connect(
         _ options: ConfigurationOptions,
-        pushes: Bool = false,
+        force: Bool? = nil,
         _ body: (ProjectSession) async throws -> Void
     ) async throws {
         let configuration = try options.load()
-        let project = try resolve(configuration, pushes: pushes)
+        let project = try resolve(configuration)
         try await RedisSession.run(configuration) { client in
-            let settings = configuration.projects.first { $0.id == project }
-            let prefix = configuration.prefix
-            try await body(ProjectSession(client: client, project: project, prefix: prefix, settings: settings))
+            let session = Self.session(client, project, configuration)
+            if let force {
+                let known = KnownProject(session: session, configured: configuration.projects.map(\.id))
+                if force { known.warn() } else { try await known.require() }
+            }
+            try await body(session)
         }
+    }
+
+    static func session(_ client: RedisClient, _ project: String, _ configuration: Configuration) -> ProjectSession {
+        let settings = configuration.projects.first { $0.id == project }
+        return ProjectSession(client: client, project: project, prefix: configuration.prefix, settings: settings)
     }
 
     /// The project that the option names, or the only one of the configuration; nil without either.
     func chosen(_ configuration: Configuration) throws -> String? {
-        guard project == nil else { return try resolve(configuration, pushes: false) }
+        guard project == nil else { return try resolve(configuration) }
         return configuration.projects.count == 1 ? configuration.projects[0].id : nil
     }
 
-    private func resolve(_ configuration: Configuration, pushes: Bool) throws -> String {
+    func resolve(_ configuration: Configuration) throws -> String {
         let configured = configuration.projects.map(\.id)
         let known = configured.joined(separator: ", ")
         guard let project else {
@@ -43,11 +52,6 @@ struct ProjectOption: ParsableArguments {
         }
         guard ProjectID.isValid(project) else {
             throw Outcome.usage.because("--project must match \(ProjectID.pattern)")
-        }
-        if pushes, !configured.isEmpty, !configured.contains(project) {
-            ConfigurationOptions.warn([
-                "the configuration has no project \(project), only \(known): unless other workers serve it, its jobs wait"
-            ])
         }
         return project
     }

@@ -14,7 +14,7 @@ enum TimeArgument: Equatable {
             guard Job.times.contains(number) else { return nil }
             self = .at(milliseconds: number)
         } else {
-            guard let time = Self.date(text), Job.times.contains(time) else { return nil }
+            guard let time = Timestamp.milliseconds(rfc3339: text), Job.times.contains(time) else { return nil }
             self = .at(milliseconds: time)
         }
     }
@@ -36,17 +36,5 @@ enum TimeArgument: Equatable {
             number <= 36_500 * 86_400_000 / unit
         else { return nil }
         return number * unit
-    }
-
-    /// RFC 3339, and the offset of `date +%z`, which has no colon.
-    private static func date(_ text: String) -> Int64? {
-        var bytes = Array(text.utf8)
-        let sign = bytes.count - 5
-        if sign > 0, bytes[sign] == UInt8(ascii: "+") || bytes[sign] == UInt8(ascii: "-"),
-            bytes[(sign + 1)...].allSatisfy(\.isASCIIDigit)
-        {
-            bytes.insert(UInt8(ascii: ":"), at: sign + 3)
-        }
-        return Timestamp.milliseconds(rfc3339: bytes)
     }
 }

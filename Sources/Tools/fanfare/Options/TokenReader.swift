@@ -4,6 +4,8 @@ internal import FanfareCore
 struct TokenReader: ~Copyable {
     private var lines: LineReader
     private let checks: Bool
+    /// Whether the next line with text may be the header of a sheet.
+    private var isStart = true
     private(set) var faults: LineFaults
 
     /// - Parameters:
@@ -17,11 +19,21 @@ struct TokenReader: ~Copyable {
 
     var canRewind: Bool { lines.canRewind }
 
-    mutating func rewind() throws { try lines.rewind() }
+    mutating func rewind() throws {
+        try lines.rewind()
+        isStart = true
+    }
 
     /// The next token; nil at the end, and once too many lines are no token.
     mutating func next() throws -> String? {
-        while !faults.isFull, let line = try lines.next() {
+        while !faults.isFull, var line = try lines.next() {
+            if line.number == 1, SpreadsheetLine.separator(line.bytes) != nil { continue }
+            guard let cell = SpreadsheetLine.cell(line.bytes) else { continue }
+            line.bytes = cell
+            if isStart {
+                isStart = false
+                if SpreadsheetLine.isHeader(cell) { continue }
+            }
             let token = String(decoding: line.bytes, as: UTF8.self)
             if !checks || RecipientRules.isToken(token) { return token }
             guard let rule = RecipientRules.tokenFault(line.bytes) else { return token }

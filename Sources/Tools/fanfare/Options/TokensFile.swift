@@ -18,13 +18,12 @@ final class TokensFile {
     /// - Parameters:
     ///   - path: the value of `--tokens-file`; `-` for standard input.
     ///   - checks: refuses a file with a line that is no token.
-    ///   - advice: for the error, besides correcting the file.
-    init(path: String, checks: Bool, advice: String = TokensFile.advice) throws {
+    init(path: String, checks: Bool) throws {
         reader = try TokenReader(path: path, checks: checks)
         while tokens.count <= Self.inlineLimit, let token = try reader.next() { tokens.append(token) }
         isLong = tokens.count > Self.inlineLimit
         if isLong, checks, reader.canRewind || reader.faults.count > 0 { try reader.checkRest() }
-        try reader.faults.throwIfAny(advice: advice)
+        try reader.faults.throwIfAny(advice: Self.advice)
         guard !tokens.isEmpty else {
             let source = path == "-" ? "standard input" : "--tokens-file"
             throw Outcome.usage.because("\(source): no tokens; give one per line")
@@ -36,8 +35,8 @@ final class TokensFile {
     }
 
     /// Reads a file whose tokens must fit into one stream entry.
-    static func read(_ path: String) throws -> [String] {
-        let file = try TokensFile(path: path, checks: true, advice: "; correct them")
+    static func read(_ path: String, checks: Bool) throws -> [String] {
+        let file = try TokensFile(path: path, checks: checks)
         guard !file.isLong else {
             let rule = "more than \(inlineLimit) tokens, the limit of a job; split the file"
             throw Outcome.usage.because("--tokens-file: \(rule)")

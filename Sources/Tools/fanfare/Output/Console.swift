@@ -28,5 +28,18 @@ enum Console {
         }
     }
 
+    /// Keeps a closed pipe from ending this process: a change of several jobs is not to stop half-way because its output is
+    /// read by `head`.
+    static func outliveReaders() { signal(SIGPIPE, SIG_IGN) }
+
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// Whether a user can answer a question.
+    static var canPrompt: Bool { isatty(STDIN_FILENO) == 1 && errorIsTerminal }
+
+    /// Asks a question whose answer is no unless the user types yes.
+    static func confirm(_ question: String) -> Bool {
+        write(question, to: STDERR_FILENO)
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
 }

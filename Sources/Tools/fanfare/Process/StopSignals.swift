@@ -9,7 +9,10 @@ final class StopSignals {
     private let source: any DispatchSourceRead
 
     /// - Parameter stop: called once, on a private queue.
-    init(_ stop: @escaping @Sendable () -> Void) {
+    convenience init(_ stop: @escaping @Sendable () -> Void) { self.init(withNumber: { _ in stop() }) }
+
+    /// - Parameter stop: called once, on a private queue, with the number of the signal.
+    init(withNumber stop: @escaping @Sendable (Int32) -> Void) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { preconditionFailure("no descriptor is left for signals") }
         let input = ends[0]
@@ -22,7 +25,7 @@ final class StopSignals {
             guard read(input, &number, 1) == 1 else { return }
             if isStopping { _exit(128 + Int32(number)) }
             isStopping = true
-            stop()
+            stop(Int32(number))
         }
         source.resume()
         for number in [SIGTERM, SIGINT] {

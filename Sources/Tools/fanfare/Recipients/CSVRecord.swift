@@ -1,4 +1,4 @@
-/// One record of a CSV file, RFC 4180: cells separated by commas. A cell in quotes may have commas, line breaks and, written
+/// One record of a CSV file, RFC 4180: cells separated by commas, or by another byte. A cell in quotes may have commas, line breaks and, written
 /// twice, quotes.
 struct CSVRecord {
     /// A broken rule, and the byte of ``source`` where it is broken.
@@ -21,6 +21,7 @@ struct CSVRecord {
     private(set) var source: [UInt8]
     /// The line at which the record begins, counted from 1.
     let firstLine: Int
+    private let separator: UInt8
     private var cells: [Cell] = []
     private var state = State.plain
     /// The first broken rule. The record ends with its line.
@@ -31,8 +32,9 @@ struct CSVRecord {
     private static let quote = UInt8(ascii: "\"")
 
     /// - Parameter line: without its line feed.
-    init(_ line: ArraySlice<UInt8>, firstLine: Int) {
+    init(_ line: ArraySlice<UInt8>, firstLine: Int, separator: UInt8 = UInt8(ascii: ",")) {
         self.firstLine = firstLine
+        self.separator = separator
         source = Array(line)
         cells.reserveCapacity(8)
         startCell(at: 0)
@@ -103,11 +105,11 @@ struct CSVRecord {
     /// Reads a cell without quotes to its end, or finds its opening quote.
     private mutating func scanPlain(_ at: inout Int) {
         let (last, start) = (cells.count - 1, at)
-        while at < source.count, source[at] != UInt8(ascii: ","), source[at] != Self.quote { at += 1 }
+        while at < source.count, source[at] != separator, source[at] != Self.quote { at += 1 }
         let isLineEnd = at == source.count && at > start && source[at - 1] == UInt8(ascii: "\r")
         cells[last].text = start..<(isLineEnd ? at - 1 : at)
         guard at < source.count else { return }
-        if source[at] == UInt8(ascii: ",") {
+        if source[at] == separator {
             startCell(at: at + 1)
         } else if at == start {
             state = .quoted
@@ -132,7 +134,7 @@ struct CSVRecord {
         case Self.quote:
             cells[cells.count - 1].hasDoubledQuotes = true
             state = .quoted
-        case UInt8(ascii: ","): startCell(at: at + 1)
+        case separator: startCell(at: at + 1)
         case UInt8(ascii: "\r") where at == source.count - 1: break
         default:
             fault = Fault(offset: at, rule: "text behind the closing quote; write a quote within the cell twice")

@@ -18,6 +18,8 @@ struct RecipientFileReader: ~Copyable {
     private let name: String
     private var lines: FileLines
     private var form = Form.ndjson
+    /// What separates the cells of CSV: a comma, unless the first line names another byte.
+    private var separator = UInt8(ascii: ",")
     /// The first line of NDJSON, which was read to find the form.
     private var first: ArraySlice<UInt8>?
     private var isBroken = false
@@ -77,7 +79,7 @@ struct RecipientFileReader: ~Copyable {
         case UInt8(ascii: "["):
             throw Outcome.usage.because("\(name):\(lines.number): a JSON array; write one recipient per line")
         default:
-            guard let header = try Self.header(line, &lines) else {
+            guard let header = try header(line) else {
                 throw Outcome.usage.because("\(source): no recipients; give NDJSON, or CSV with a header")
             }
             do throws(CSVRecord.Fault) {
@@ -97,7 +99,7 @@ struct RecipientFileReader: ~Copyable {
         try lines.rewind()
         (first, isBroken) = (nil, false)
         guard case .csv = form, let line = try Self.nextLine(&lines) else { return }
-        _ = try Self.header(line, &lines)
+        _ = try header(line)
     }
 
     /// The next recipient as JSON; nil at the end, and once too many rows break a rule. Leaves out rows that break a rule,
@@ -109,7 +111,7 @@ struct RecipientFileReader: ~Copyable {
             switch form {
             case .ndjson: element = checked(line)
             case .csv(let columns):
-                let record = try Self.record(line, &lines)
+                let record = try record(line)
                 element = record.isBlank ? nil : checked(record, columns)
             }
             if let element { return element }
@@ -131,28 +133,29 @@ struct RecipientFileReader: ~Copyable {
         return nil
     }
 
-    /// The first record with text, without Excel's line `sep=,`; nil if there is none.
-    private static func header(_ line: ArraySlice<UInt8>, _ lines: inout FileLines) throws -> CSVRecord? {
+    /// The first record with text, without Excel's line `sep=,`, which names the separator; nil if there is none.
+    private mutating func header(_ line: ArraySlice<UInt8>) throws -> CSVRecord? {
         var line = line
-        let start = String(decoding: LineReader.trimmed(line) ?? [], as: UTF8.self).lowercased()
-        if start == "sep=," || start == "\"sep=,\"" {
-            guard let next = try nextLine(&lines) else { return nil }
+        if let named = SpreadsheetLine.separator(line) {
+            separator = named
+            guard let next = try Self.nextLine(&lines) else { return nil }
             line = next
         }
-        var record = try record(line, &lines)
+        var record = try record(line)
         while record.isBlank {
-            guard let next = try nextLine(&lines) else { return nil }
-            record = try Self.record(next, &lines)
+            guard let next = try Self.nextLine(&lines) else { return nil }
+            record = try self.record(next)
         }
         return record
     }
 
     /// The record that begins with this line.
-    private static func record(_ line: ArraySlice<UInt8>, _ lines: inout FileLines) throws -> CSVRecord {
-        var record = CSVRecord(line, firstLine: lines.number)
+    private mutating func record(_ line: ArraySlice<UInt8>) throws -> CSVRecord {
+        var record = CSVRecord(line, firstLine: lines.number, separator: separator)
         while record.isOpen {
-            guard record.source.count <= longestRow, let next = try lines.next() else {
-                let place = record.source.count > longestRow ? "within \(longestRow) bytes" : "before the file ends"
+            guard record.source.count <= Self.longestRow, let next = try lines.next() else {
+                let place =
+                    record.source.count > Self.longestRow ? "within \(Self.longestRow) bytes" : "before the file ends"
                 record.abandon("the quote has no end \(place); write a quote within the cell twice")
                 break
             }

@@ -23,12 +23,7 @@ struct ZoneInstants {
     mutating func instantMs(in zone: String) throws(EntryFault) -> Int64 {
         if let known = instants[zone] { return known }
         let rules: ZoneRules
-        do throws(FileReader.Failure) {
-            let bytes = try ZoneFiles.read(try name(zone))
-            do throws(ZoneFault) { rules = try ZoneRules(bytes: bytes) } catch {
-                throw FileReader.Failure(reason: "cannot be used: \(error.reason)")
-            }
-        } catch {
+        do throws(ZoneFault) { rules = try ZoneFiles.rules(of: try name(zone)) } catch {
             throw EntryFault(column, "the zone \(Excerpt.plain(zone)) \(error.reason)")
         }
         let instant = rules.firstMoment(ofLocal: time.milliseconds / 1_000) * 1_000
@@ -36,9 +31,9 @@ struct ZoneInstants {
         return instant
     }
 
-    private func name(_ zone: String) throws(FileReader.Failure) -> String {
+    private func name(_ zone: String) throws(ZoneFault) -> String {
         do throws(EntryFault) { return try SendWindow.zoneName(Array(zone.utf8)[...]) } catch {
-            throw FileReader.Failure(reason: "is no name such as Europe/Madrid")
+            throw ZoneFault("is no name such as Europe/Madrid")
         }
     }
 }

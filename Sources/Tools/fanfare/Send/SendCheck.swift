@@ -1,20 +1,21 @@
 internal import FanfareClient
+internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareModel
-internal import FanfareWorker
 internal import FoundationEssentials
 
 /// Checks a job as a worker does, before it is pushed.
 struct SendCheck {
     let session: ProjectSession
-    /// The file of the message; nil for a message from options.
-    let message: InputText?
+    /// The file of the message; nil for a message from options, and for a job without one.
+    var message: InputText?
     /// The file of the variants; nil without it.
-    let variants: InputText?
+    var variants: InputText?
 
     /// Checks the fields that the push would write.
     /// - Returns: the messages of a personal job; nil for any other job.
     /// - Throws: the exit code, after printing the broken rule and its place.
+    @discardableResult
     func check(_ push: PushJob) throws -> PersonalPreview? {
         let check = session.entryCheck
         do throws(EntryFault) {
@@ -34,7 +35,7 @@ struct SendCheck {
 
     /// Checks that this machine knows the time zone of a window.
     static func checkZone(of window: String) throws(EntryFault) {
-        var windows = SendWindows()
+        var windows = SendWindows(rules: ZoneFiles.rules)
         do throws(EntryFault) {
             _ = try windows.times(window, at: Int64(Date().timeIntervalSince1970 * 1_000))
         } catch {

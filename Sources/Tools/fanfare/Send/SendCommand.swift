@@ -49,8 +49,7 @@ struct SendCommand: AsyncParsableCommand {
     @Flag(help: "Follow the job; exit with 0 only if every recipient was accepted by FCM.")
     var wait = false
 
-    @Flag(name: .customLong("no-check"), help: "Push without checking; a worker then rejects a job that breaks a rule.")
-    var skipsCheck = false
+    @OptionGroup var pushing: PushOptions
 
     @Flag(help: "Print JSON: the id, or with --wait the job as `job show --json` does.")
     var json = false
@@ -68,18 +67,18 @@ struct SendCommand: AsyncParsableCommand {
         let message = try message.read()
         let variants = try target.readVariants()
         if let instants = local.instants { return try await run(instants, message, variants) }
-        let tokens = try target.tokensFile.map { try TokensFile(path: $0, checks: !skipsCheck) }
+        let tokens = try target.tokensFile.map { try TokensFile(path: $0, checks: !pushing.skipsCheck) }
         let recipients = try target.recipientsFile.map { try RecipientsFile(path: $0) }
-        try await project.connect(options, pushes: true) { session in
+        try await project.connect(options, force: pushing.force) { session in
             let key = AudienceList.newKey(project: session.project)
             var push = PushJob(target: target.target(tokens, key: key), message: message.bytes)
             push.audienceFormat = recipients == nil ? nil : .json
             push.variants = variants?.bytes
-            try await general.apply(to: &push, session.client)
+            try await general.apply(to: &push, session.client, checks: !pushing.skipsCheck)
             job.apply(to: &push)
             guards.apply(to: &push)
             let check = SendCheck(session: session, message: message.file, variants: variants)
-            let preview = skipsCheck ? nil : try check.check(push)
+            let preview = pushing.skipsCheck ? nil : try check.check(push)
             if let recipients {
                 try recipients.read(preview)
                 recipients.apply(to: &push, key: key)
@@ -106,10 +105,10 @@ struct SendCommand: AsyncParsableCommand {
             option: isPersonal ? "--recipients-file" : "--tokens-file",
             instants
         )
-        try await project.connect(options, pushes: true) { session in
+        try await project.connect(options, force: pushing.force) { session in
             var push = PushJob(target: .tokens([]), message: message.bytes)
             push.variants = variants?.bytes
-            try await general.apply(to: &push, session.client)
+            try await general.apply(to: &push, session.client, checks: !pushing.skipsCheck)
             job.apply(to: &push)
             guards.apply(to: &push)
             let check = SendCheck(session: session, message: message.file, variants: variants)
@@ -119,7 +118,7 @@ struct SendCommand: AsyncParsableCommand {
                 template: push,
                 expiresAt: general.expiresAt,
                 isPersonal: isPersonal,
-                check: skipsCheck ? nil : check
+                check: pushing.skipsCheck ? nil : check
             )
             try await send.run(isJSON: json)
         }

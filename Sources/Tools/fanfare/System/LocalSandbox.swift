@@ -6,6 +6,8 @@ struct LocalSandbox {
     let project: String
     let port: Int
     let controlPort: Int
+    /// Settings of the project besides its credentials, as lines of YAML.
+    var settings: [String] = []
 
     var file: String { folder + "/fanfare.yaml" }
 
@@ -26,6 +28,7 @@ struct LocalSandbox {
               \(project):
                 credentials: "sandbox/service-account-\(project).json"
                 endpoint: "https://localhost:\(port)"
+            \(settings.map { "    \($0)\n" }.joined())\
             tls: { ca_file: "sandbox/ca.pem" }
 
             """

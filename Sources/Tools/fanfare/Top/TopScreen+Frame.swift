@@ -9,7 +9,7 @@ extension TopScreen {
         func sum(_ value: (FleetRates) -> Double) -> Double {
             snapshot.projects.reduce(0) { $0 + (meter.rates(of: $1.id).map(value) ?? 0) }
         }
-        let waiting = snapshot.projects.reduce(Int64(0)) { $0 + $1.recipientsWaiting }
+        let waiting = snapshot.projects.reduce(Int64(0)) { $0 + $1.recipientsAwaitingSend }
         let alive = snapshot.workersAlive
         let title = TextWidth.fitted(
             [
@@ -23,7 +23,23 @@ extension TopScreen {
         )
         var lines = [Line(text: title, style: .heading)]
         if let trouble { lines.append(Line(text: Self.shortened(trouble, width), style: .warning)) }
-        return lines
+        if let noWorker = snapshot.noWorker {
+            lines.append(Line(text: Self.shortened("\(noWorker) Start `fanfare worker`.", width), style: .alarm))
+        }
+        return lines + jobsInTrouble.map { Line(text: Self.shortened($0, width), style: .warning) }
+    }
+
+    /// A line for each of the first jobs that need an operator: campaigns that stopped come first.
+    private var jobsInTrouble: [String] {
+        let troubles = snapshot.projects.filter { opened == nil || $0.id == opened?.id }.flatMap { project in
+            project.troubles.filter(\.isOfJobs).map { (kind: $0.kind, text: "\(project.id): \($0.text)") }
+        }
+        let all = ["stopped", "parked", "canary", "rejected"].flatMap { kind in
+            troubles.filter { $0.kind == kind }.map(\.text)
+        }
+        let most = 3
+        guard all.count > most else { return all }
+        return all.prefix(most - 1) + ["… \(all.count - most + 1) more; `fanfare project ls` names them"]
     }
 
     /// The opened project: its state, and its numbers on as many lines as they need.
@@ -49,7 +65,7 @@ extension TopScreen {
 
     private func paces(of project: ProjectSnapshot) -> [String] {
         let overview = project.overview
-        var parts = ["\(project.recipientsWaiting) waiting", "\(overview.entries) pushed, not taken"]
+        var parts = ["\(project.recipientsAwaitingSend) waiting", "\(overview.entries) pushed, not taken"]
         if let rates = meter.rates(of: project.id) {
             parts.append("\(PaceText.rate(rates.sent)) sent")
             parts.append("\(PaceText.rate(rates.failed + rates.unknown)) failed")

@@ -5,20 +5,22 @@ internal import StreamWire
 extension TopScreen {
     /// States of a project, the most urgent first.
     private static let urgency = [
-        "unreadable", "blocked", "unreachable", "unserved", "backpressure", "held", "paused", "working", "idle",
+        "unreadable", "blocked", "unreachable", "unserved", "backpressure", "held", "paused", "waiting", "working",
+        "idle",
     ]
 
     /// Whether a project's state needs attention.
-    static func isTrouble(_ word: String) -> Bool { word != "working" && word != "idle" }
+    static func isTrouble(_ word: String) -> Bool { !["working", "waiting", "idle"].contains(word) }
 
     private static func urgency(_ project: ProjectSnapshot) -> Int {
-        urgency.firstIndex(of: project.condition.word) ?? 0
+        let place = urgency.firstIndex(of: project.condition.word) ?? 0
+        return project.hasStoppedJob ? min(place, urgency.count - 4) : place
     }
 
     /// Projects in the chosen order, equal ones by name.
     var sorted: [ProjectSnapshot] {
         let keyed = snapshot.projects.map { project -> (ProjectSnapshot, Int, Double) in
-            let waiting = Double(project.recipientsWaiting + project.overview.entries)
+            let waiting = Double(project.recipientsAwaitingSend + project.overview.entries)
             switch state.sort {
             case .state: return (project, Self.urgency(project), -waiting)
             case .waiting: return (project, 0, -waiting)
@@ -31,7 +33,7 @@ extension TopScreen {
 
     /// The estimate until nothing waits; nil if nothing waits or nothing is known.
     func emptyIn(_ project: ProjectSnapshot) -> String? {
-        guard project.recipientsWaiting + project.overview.entries > 0 else { return nil }
+        guard project.recipientsAwaitingSend + project.overview.entries > 0 else { return nil }
         return meter.drainSeconds(of: project).map(PaceText.duration)
     }
 
@@ -64,14 +66,14 @@ extension TopScreen {
             let quota = overview.quotaPerMinute > 0 ? Double(overview.quotaPerMinute) / 60 : nil
             let permits = overview.permitsPerSecond > 0 ? overview.permitsPerSecond : nil
             let oldest = project.oldestWaitMs > 0 ? PaceText.duration(Double(project.oldestWaitMs) / 1_000) : "-"
-            var row = [project.id, project.condition.word, "\(project.recipientsWaiting)", "\(overview.entries)"]
+            var row = [project.id, project.condition.word, "\(project.recipientsAwaitingSend)", "\(overview.entries)"]
             row += [pace(rates?.sent), pace(quota), pace(rates.map { $0.failed + $0.unknown }), pace(rates?.retries)]
             row += [emptyIn(project) ?? "-", oldest, "\(project.inFlight)", "\(overview.waitingFanouts)"]
             row += ["\(project.dead)", pace(permits), project.unreadResults.map { "\($0)" } ?? "-"]
             row.append(project.condition.reason ?? "")
             table.add(row)
         }
-        var warnings = projects.map { Self.isTrouble($0.condition.word) }
+        var warnings = projects.map { Self.isTrouble($0.condition.word) || $0.hasStoppedJob }
         if folded > 0 {
             table.add(["\(folded) projects", "idle"] + [String](repeating: "", count: 14))
             warnings.append(false)
@@ -94,13 +96,15 @@ extension TopScreen {
         }
         let guards = all.map { GuardText.short($1.status) }
         let hasGuards = guards.contains { !$0.isEmpty }
+        let reasons = all.map { Self.reason($1, $0) }
+        let hasReason = reasons.contains { !$0.isEmpty }
         let place: [TextTable.Column] = withProject ? [.text("PROJECT", rank: 6, cut: .middle, least: 7)] : []
         var table = TextTable(
             columns: [.text("JOB", cut: .middle, least: 16)] + place + [
                 .text("STATE", rank: 1, cut: .end, least: 12), .text("", rank: 10), .number("DONE", rank: 2),
                 .number("TOTAL", rank: 3), .number("FAILED", rank: 7),
                 .number("RETRYING", rank: 9), .number("RATE/S", rank: 5), .number("LEFT", rank: 4),
-                .text("REASON", rank: 8, cut: .end, least: 12),
+                .text("REASON", rank: hasReason ? 4 : 8, cut: .end, least: hasReason ? 20 : 12),
             ] + (hasGuards ? [.text("GUARDS", rank: 11, cut: .end, least: 12)] : [])
         )
         for (index, (project, job)) in all.enumerated() {
@@ -110,9 +114,10 @@ extension TopScreen {
                 status.state.rawValue, ProgressLine.bar(status, width: 12), "\(status.finished)", "\(status.total)",
             ]
             row += ["\(status.failed)", "\(status.retrying)"]
-            row.append(meter.rate(of: status.id, in: project.id).map(PaceText.number) ?? "-")
-            row.append(meter.remainingSeconds(of: job, in: project).map(PaceText.duration) ?? "-")
-            row.append(Self.reason(job, project))
+            let progress = project.progress(of: job)
+            row.append(progress.resultsPerSecond.map(PaceText.number) ?? "-")
+            row.append(progress.remainingSeconds.map(PaceText.duration) ?? "-")
+            row.append(reasons[index])
             if hasGuards { row.append(guards[index]) }
             table.add(row)
         }
@@ -127,7 +132,7 @@ extension TopScreen {
     /// Why a job does not go on as usual; empty if it does.
     private static func reason(_ job: FleetJob, _ project: ProjectSnapshot) -> String {
         if let ending = job.ending { return "ending: \(ending)" }
-        if let reason = job.status.reason { return reason }
+        if let reason = job.status.reason { return StoppedJob.figure(reason) ?? reason }
         let condition = project.condition
         return isTrouble(condition.word) ? "project \(condition.word)" : ""
     }

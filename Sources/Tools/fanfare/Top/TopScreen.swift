@@ -9,6 +9,7 @@ struct TopScreen {
             case plain = ""
             case heading = "\u{1B}[1m"
             case warning = "\u{1B}[33m"
+            case alarm = "\u{1B}[1;31m"
         }
 
         var text: String

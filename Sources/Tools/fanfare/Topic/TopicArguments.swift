@@ -10,6 +10,7 @@ struct TopicArguments: ParsableArguments {
 
     @OptionGroup(title: "Tokens") var members: MemberOptions
     @OptionGroup(title: "Job") var general: GeneralJobOptions
+    @OptionGroup var pushing: PushOptions
     @OptionGroup var options: ConfigurationOptions
 
     @Flag(help: "Follow the job; exit with 0 only if it succeeded for every token.")
@@ -19,9 +20,10 @@ struct TopicArguments: ParsableArguments {
     var json = false
 
     func run(_ make: ([String], String) -> PushJob) async throws {
-        var job = make(try members.tokens(), topic)
-        try await project.connect(options, pushes: true) { session in
-            try await general.apply(to: &job, session.client)
+        var job = make(try members.tokens(checks: !pushing.skipsCheck), topic)
+        try await project.connect(options, force: pushing.force) { session in
+            try await general.apply(to: &job, session.client, checks: !pushing.skipsCheck)
+            if !pushing.skipsCheck { try SendCheck(session: session).check(job) }
             try await JobPush(session: session, job: job).run(waits: wait, isJSON: json)
         }
     }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareCore
 internal import FanfareJSON
 internal import FanfareModel
 
@@ -27,6 +26,7 @@ struct TopicListCommand: AsyncParsableCommand {
     )
     var id: String?
 
+    @OptionGroup var pushing: PushOptions
     @OptionGroup var options: ConfigurationOptions
 
     @Flag(help: "Print JSON: a line per token, as `job results --json` does.")
@@ -39,13 +39,14 @@ struct TopicListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let tokens = try members.tokens()
+        let tokens = try members.tokens(checks: !pushing.skipsCheck)
         var job = PushJob.topics(of: tokens)
         job.id = id
         // A larger job omits results that are plainly `sent` unless it says this.
         job.results = .all
-        try await project.connect(options, pushes: true) { session in
-            try Self.check(job, session)
+        try await project.connect(options, force: pushing.force) { session in
+            // Only the configuration says whether the project can list topics.
+            if !pushing.skipsCheck, session.settings != nil { try SendCheck(session: session).check(job) }
             let pushed = try await JobPush(session: session, job: job).push()
             let wait = JobWait(
                 session: session,
@@ -80,16 +81,6 @@ struct TopicListCommand: AsyncParsableCommand {
             let words = [result.rawError, result.error].compactMap { $0 }.filter { !$0.isEmpty }
             let reason = words.isEmpty ? result.status.rawValue : words.joined(separator: ", ")
             Console.error("fanfare: \(TokenMask.masked(result.recipient)): \(reason)")
-        }
-    }
-
-    /// Refuses what the project's configuration rules out, without a wait for a worker.
-    private static func check(_ job: PushJob, _ session: ProjectSession) throws {
-        guard session.settings != nil else { return }
-        do throws(EntryFault) {
-            _ = try session.entryCheck.check(job.fields)
-        } catch {
-            throw Outcome.usage.because(error.reason)
         }
     }
 }

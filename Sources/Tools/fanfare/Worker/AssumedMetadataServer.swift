@@ -34,7 +34,9 @@ extension Configuration {
         guard problems.isEmpty else { throw error(problems) }
     }
 
-    private var reliesOnMetadataServer: Bool { projects.contains { $0.transport == .v1 && $0.credentials == nil } }
+    private var reliesOnMetadataServer: Bool {
+        projects.contains { $0.traits.identity == .accessToken && $0.credentials == nil }
+    }
 
     /// Asks a metadata server for its name.
     ///

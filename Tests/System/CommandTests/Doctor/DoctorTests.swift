@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func doctorPassesAGoodServer() async throws {
-        let redis = try RedisServer(config: ["--maxmemory", "100mb"])
+        let redis = try RedisServer(config: ["--maxmemory", "100mb", "--appendfsync", "always"])
         let file = try configure(redis)
         _ = try await CommandRun(["functions", "load", "-c", file])
         let run = try await CommandRun(["doctor", "-c", file, "--no-online", "--json"])
@@ -51,7 +51,7 @@ import Testing
 
     /// Before its first worker, Redis has no functions to read a project with.
     @Test func doctorReportsAMissingWorkerBeforeTheFirstOne() async throws {
-        let redis = try RedisServer(config: ["--maxmemory", "100mb"])
+        let redis = try RedisServer(config: ["--maxmemory", "100mb", "--appendfsync", "always"])
         let file = try configure(redis)
         let idle = try await CommandRun(["doctor", "-c", file, "--no-online"])
         #expect(idle.status == 0)
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func replicaAndAbsentServerFailTheDoctor() async throws {
-        let primary = try RedisServer(port: .plain)
+        let primary = try RedisServer(port: .plain, config: ["--appendfsync", "always"])
         let replica = try RedisServer(config: ["--replicaof", "127.0.0.1", "\(primary.port)"])
         let run = try await CommandRun(["doctor", "--redis", "unix://\(replica.socketPath)", "--json"])
         #expect(run.status == 1)

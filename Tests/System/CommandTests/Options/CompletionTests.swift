@@ -34,7 +34,7 @@ import Testing
         process.environment = all.merging(environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
-        try process.run()
+        try startProcess(process)
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         return text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }

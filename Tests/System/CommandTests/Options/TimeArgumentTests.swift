@@ -7,7 +7,7 @@ import Testing
         ("2026-03-01T08:00:00Z", TimeArgument.at(milliseconds: 1_772_352_000_000)),
         ("2026-03-01T09:00:00+01:00", .at(milliseconds: 1_772_352_000_000)),
         ("2026-03-01T08:00:00.250Z", .at(milliseconds: 1_772_352_000_250)),
-        ("2028-02-29T00:00:00-0330", .at(milliseconds: 1_835_407_800_000)),
+        ("2028-02-29T00:00:00-03:30", .at(milliseconds: 1_835_407_800_000)),
         ("1772352000000", .at(milliseconds: 1_772_352_000_000)),
         ("+0s", .after(milliseconds: 0)),
         ("+90s", .after(milliseconds: 90_000)),
@@ -25,10 +25,24 @@ import Testing
         "1950-01-01T00:00:00Z", " 1772352000000", "+1772352000000", "2027-02-29T00:00:00Z", "2027-04-31T09:00:00Z",
         "2027-01-01T24:00:00Z", "2027-01-01T23:60:00Z", "2027-01-01T23:59:60Z", "2027-01-01T09:00:00+01:99",
         "2027-01-01T09:00:00+0199", "2027-01-01T09:00:00Zulu", "2027-01-01T09:00:00Z trailing", "2027-1-1T9:00:00Z",
-        "2027-01-01t09:00:00z", "12027-01-01T09:00:00Z",
+        "2027-01-01t09:00:00z", "12027-01-01T09:00:00Z", "2028-02-29T00:00:00-0330", "2027-01-01T25:00:00Z",
+        "2027-02-30T09:00:00Z", "2027-01-01 09:00:00Z", "2027-01-01T09:00:00.1234567890Z", "1772352000000 ",
     ])
     func invalidFormsAreRefused(text: String) {
         #expect(TimeArgument(text) == nil)
+    }
+
+    @Test(
+        arguments: ["--at", "--expires-at"],
+        [
+            ("1790000000", "; seconds? multiply by 1000"), ("1790000000000000", "; microseconds? divide by 1000"),
+            ("2026-02-30T09:00:00Z", "+1d\n"),
+        ]
+    )
+    func timeInAnotherUnitIsAUsageErrorWithItsRemedy(option: String, row: (text: String, end: String)) async throws {
+        let run = try await CommandRun(["send", "--project", "p", "--token", "a", "--title", "x", option, row.text])
+        #expect(run.status == 64)
+        #expect(run.err.contains("must be a time with its zone") && run.err.contains(row.end), "\(run.err)")
     }
 
     @Test func delayIsAddedToTheGivenTime() {

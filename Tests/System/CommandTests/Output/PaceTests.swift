@@ -18,30 +18,6 @@ import Testing
     ])
     func durationsHaveTwoUnitsAtMost(seconds: Double, text: String) { #expect(PaceText.duration(seconds) == text) }
 
-    @Test func meterUsesTheLastFiveSeconds() {
-        var meter = RateMeter()
-        #expect(meter.perSecond == nil)
-        meter.add(0, atMs: 0)
-        meter.add(10, atMs: 400)
-        #expect(meter.perSecond == nil)
-        for second in 1...10 { meter.add(Int64(second) * 100, atMs: Int64(second) * 1_000) }
-        #expect(meter.perSecond == 100)
-        for second in 11...16 { meter.add(1_000, atMs: Int64(second) * 1_000) }
-        #expect(meter.perSecond == 0)
-    }
-
-    @Test func meterRestartsWhenACountGoesBack() {
-        var meter = RateMeter()
-        meter.add(500, atMs: 0)
-        meter.add(600, atMs: 1_000)
-        meter.add(100, atMs: 2_000)
-        #expect(meter.perSecond == nil)
-        meter.add(150, atMs: 3_000)
-        #expect(meter.perSecond == 50)
-        meter.add(150, atMs: 2_500)
-        #expect(meter.perSecond == nil)
-    }
-
     private func status(_ fields: [String]) throws -> JobStatus {
         try #require(JobStatus(id: "j", reply: .array(fields.map { .bulk(Array($0.utf8)) })))
     }
@@ -66,7 +42,7 @@ import Testing
         let object = JobRendering.json(progress, "p")
         #expect(object["rate_per_second"]?.number?.int64 == 25 && object["left_seconds"]?.number?.int64 == 30)
         let table = JobRendering.table(progress)
-        #expect(table.contains("rate       25/s since its start") && table.contains("remaining  about 30 s left"))
+        #expect(table.contains("rate       25/s\n") && table.contains("remaining  about 30 s left"))
         let waiting = try status(["state", "waiting", "total", "1000"])
         let third = JobProgress(status: waiting, nowMs: 1, turn: .waiting(ahead: 2), jobClass: .fanout)
         #expect(JobRendering.json(third, "p")["queue_position"]?.number?.int64 == 3)

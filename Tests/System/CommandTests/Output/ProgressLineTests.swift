@@ -14,17 +14,15 @@ import Testing
         try #require(OverviewReply(.array((["now_ms", "11000"] + pairs).map { .bulk(Array($0.utf8)) })))
     }
 
-    private func line(_ progress: JobProgress, rate: Double? = nil, nextRetryMs: Int64? = nil, width: Int? = nil)
-        -> String
-    {
-        ProgressLine(progress: progress, rate: rate, nextRetryMs: nextRetryMs).text(width: width)
+    private func line(_ progress: JobProgress, nextRetryMs: Int64? = nil, width: Int? = nil) -> String {
+        ProgressLine(progress: progress, nextRetryMs: nextRetryMs).text(width: width)
     }
 
     @Test func lineBeginsWithTheEstimate() throws {
         let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
         let progress = JobProgress(status: active, nowMs: 11_000)
         let left = PaceText.duration(try #require(progress.remainingSeconds))
-        #expect(line(progress, rate: 50) == "\(left) left  25%  [######..................]  250/1000  50/s")
+        #expect(line(progress) == "\(left) left  25%  [######..................]  250/1000  25/s")
     }
 
     @Test(arguments: 0...200)
@@ -34,8 +32,8 @@ import Testing
             "retrying", "7777", "started_ms", "1000", "first_pass_ms", "9000",
         ])
         let progress = JobProgress(status: active, nowMs: 11_000)
-        let whole = Set(line(progress, rate: 98_765, nextRetryMs: 19_000).split(separator: " "))
-        let text = line(progress, rate: 98_765, nextRetryMs: 19_000, width: width)
+        let whole = Set(line(progress, nextRetryMs: 19_000).split(separator: " "))
+        let text = line(progress, nextRetryMs: 19_000, width: width)
         #expect(TextWidth.of(text) <= width)
         for word in text.split(separator: " ") where word.contains(where: \.isNumber) {
             #expect(whole.contains(word), "\(word) of \(text)")
@@ -46,12 +44,12 @@ import Testing
         let active = try status([
             "state", "active", "total", "200000", "sent", "99801", "failed", "17", "started_ms", "1000",
         ])
-        let text = line(JobProgress(status: active, nowMs: 11_000), rate: 9_980, width: 79)
+        let text = line(JobProgress(status: active, nowMs: 11_000), width: 79)
         #expect(
-            text.contains("49%") && text.contains("99818/200000") && text.contains("9980/s")
+            text.contains("49%") && text.contains("99818/200000") && text.contains("9982/s")
                 && text.contains("17 failed")
         )
-        #expect(line(JobProgress(status: active, nowMs: 11_000), rate: 9_980, width: 20) == "49%  99818/200000")
+        #expect(line(JobProgress(status: active, nowMs: 11_000), width: 20) == "49%  99818/200000")
     }
 
     @Test(
@@ -65,7 +63,7 @@ import Testing
             "state", "retrying", "total", "2000", "sent", "1988", "retrying", "12", "first_pass_ms", "9000",
         ])
         let progress = JobProgress(status: tail, nowMs: 11_000)
-        #expect(line(progress, rate: 0, nextRetryMs: nextRetryMs).hasPrefix(start))
+        #expect(line(progress, nextRetryMs: nextRetryMs).hasPrefix(start))
         #expect(JobRendering.table(progress, nextRetryMs: nextRetryMs).contains("tail        " + start.dropLast(7)))
     }
 
@@ -75,7 +73,7 @@ import Testing
         #expect(line(progress).hasPrefix("held by FCM until \(ClockText.time(16_000))"))
         #expect(JobRendering.table(progress).contains("FCM until \(ClockText.time(16_000)), for another 5 s"))
         progress.project = try overview(["paused", "1", "pause_reason", String(repeating: "long ", count: 40)])
-        let text = line(progress, rate: 0, width: 79)
+        let text = line(progress, width: 79)
         #expect(text.hasPrefix("held by the project is paused") && text.contains("…") && text.contains("25%  250/1000"))
         #expect(TextWidth.of(text) <= 79)
     }
@@ -83,10 +81,10 @@ import Testing
     @Test func waitingFanoutShowsItsPlace() throws {
         let waiting = try status(["state", "waiting", "total", "1000"])
         let second = JobProgress(status: waiting, nowMs: 1, turn: .waiting(ahead: 1), jobClass: .fanout)
-        #expect(line(second, rate: 0).hasPrefix("1 fan-out waits before it  0%  "))
+        #expect(line(second).hasPrefix("1 fan-out waits before it  0%  "))
         let topic = try status(["state", "active", "total", "1", "sent", "0"])
         let held = JobProgress(status: topic, nowMs: 1_000, turn: .holding(untilMs: 4_000), jobClass: .aimed)
-        #expect(line(held, rate: 1) == "3 s left  0%  0/1")
+        #expect(line(held) == "3 s left  0%  0/1")
     }
 
     @Test func lineAcceptsImpossibleCounters() throws {

@@ -16,7 +16,7 @@ import Testing
         #expect(
             JSONValue.object(JobRendering.json(JobProgress(status: job, nowMs: 5_000), "demo")).jsonText
                 == #"{"id":"j","project":"demo","state":"rejected","total":0,"sent":0,"failed":0,"unknown":0,"cancelled":0,"#
-                + #""expired":0,"retrying":0,"duplicates":0,"created_ms":1000,"reason":"message: \"x\""}"#
+                + #""expired":0,"retrying":0,"maybe_dup":0,"duplicates":0,"created_ms":1000,"reason":"message: \"x\""}"#
         )
         #expect(
             JobRendering.table(JobProgress(status: job, nowMs: 5_000)) == """
@@ -29,6 +29,30 @@ import Testing
                 pushed  \(ClockText.date(1_000)) (4 s ago)
                 """
         )
+    }
+
+    @Test func errorsAreShownAsAShareOfTheResultsSoFar() throws {
+        let fields = ["total", "30000", "sent", "740", "failed", "380", "error.UNREGISTERED.remove", "380"]
+        func table(_ more: [String]) throws -> String {
+            JobRendering.table(JobProgress(status: try status(more + fields), nowMs: 5_000))
+        }
+        #expect(try table(["state", "active"]).contains("380  33.9 %  of 1120 results  UNREGISTERED  remove"))
+        let canary = try table(["state", "paused", "reason", "canary"])
+        #expect(canary.contains("380  33.9 %  of 1120 of the canary  UNREGISTERED  remove"))
+    }
+
+    @Test func projectListNamesStoppedJobsWithTheirCommand() throws {
+        var sample = SampleProject(id: "bank", waiting: 28_880, open: 1)
+        sample.stopped = [("statement-11", "stop_if: unregistered 34.1% of 1000, more than 20%")]
+        let fleet = FleetSnapshot(projects: [try sample.snapshot()])
+        let line = "bank: statement-11 stopped itself: 34.1 % UNREGISTERED, 28,880 wait; "
+        #expect(
+            ProjectListCommand.jobsInTrouble(fleet) == [
+                line + "`fanfare job resume statement-11 --project bank` continues it"
+            ]
+        )
+        let table = ProjectListCommand.table(fleet.projects.map { .init(project: $0, sentPerSecond: nil) })
+        #expect(table.contains("waiting") && table.hasSuffix("1 job stopped itself"))
     }
 
     @Test func timesBelowTenSecondsAreExact() throws {
@@ -50,7 +74,7 @@ import Testing
     @Test func rateIsShownAfterASecondAndNotWhilePaused() throws {
         func rate(_ state: String, nowMs: Int64) throws -> Double? {
             let fields = ["state", state, "total", "100", "sent", "10", "started_ms", "1000"]
-            return JobRendering.rate(JobProgress(status: try status(fields), nowMs: nowMs))
+            return JobProgress(status: try status(fields), nowMs: nowMs).resultsPerSecond
         }
         #expect(try rate("active", nowMs: 3_000) == 5)
         #expect(try rate("active", nowMs: 1_999) == nil)
@@ -75,6 +99,15 @@ import Testing
         let job = try status(["state", "scheduled", "total", "2", "not_before", "1700000000000"])
         let table = JobListCommand.table([("demo", JobProgress(status: job, nowMs: 1))], withProject: true)
         #expect(table.hasSuffix("starts at 2023-11-14T22:13:20.000Z"), "\(table)")
+    }
+
+    @Test func jobListCountsPossibleDuplicatesWhereThereAreSome() throws {
+        func table(_ count: String) throws -> String {
+            let job = try status(["state", "done", "total", "9", "sent", "9", "maybe_dup", count])
+            return JobListCommand.table([("demo", JobProgress(status: job, nowMs: 1))], withProject: true)
+        }
+        #expect(try table("7").contains("maybe_dup") && table("7").contains(" 7 "))
+        #expect(try !table("0").contains("maybe_dup"))
     }
 
     @Test func linesWithoutATerminalComeSoonAndAtEachChange() {

@@ -66,6 +66,40 @@ import Testing
         #expect(try entry().prefix(2) == ["recipients", expected])
     }
 
+    /// Excel separates by semicolons where a comma is the decimal sign.
+    @Test(arguments: [("sep=;\r\n", ";"), ("\"sep=;\"\r\n", ";"), ("sep=\t\r\n", "\t")])
+    func separatorOfTheFirstLineIsUsed(start: String, separator: String) async throws {
+        let rows = ["token,name,item,", ",,,", "T1,\"O,\"\"H\",x,", ",,,"].map { $0 + "\r\n" }.joined()
+        let text = start + rows.replacing(",", with: separator).replacing("\"O\(separator)", with: "\"O,")
+        let run = try await send(["--recipients-file", "-", "--message", "m.json"], input: text)
+        #expect(run.status == 0, "\(run.err)")
+        #expect(try entry().prefix(2) == ["recipients", #"[{"token":"T1","vars":{"name":"O,\"H","item":"x"}}]"#])
+    }
+
+    /// A sheet with one column of tokens, beside and below which a spreadsheet writes empty cells.
+    @Test(arguments: ["sep=,\r\n", "sep=;\n", "\u{FEFF}SEP=,\r\n", ""])
+    func emptyCellsBesideTokensAreSkipped(start: String) async throws {
+        let text = start + ",,\r\nT1,,\r\n;T2;\r\n\tT3\r\n\r\n,, ,\r\n"
+        _ = try folder.write("plain.json", #"{"notification":{"title":"Hi"}}"#)
+        let fine = try await send(["--tokens-file", "-", "--message", "plain.json"], input: text)
+        #expect(fine.status == 0, "\(fine.err)")
+        #expect(try entry().prefix(2) == ["tokens", #"["T1","T2","T3"]"#])
+        let two = try await send(["--tokens-file", "-", "--message", "plain.json"], input: "T1,T2\n")
+        #expect(two.status == 64 && two.err.hasPrefix("standard input:1: byte 2 is not one of"), "\(two.err)")
+    }
+
+    @Test(arguments: ["token\n", "sep=;\r\n;;\r\n\"token\";\r\n", "\u{FEFF}token,\r\n"])
+    func headerOfTheOnlyColumnIsNoToken(start: String) async throws {
+        _ = try folder.write("plain.json", #"{"notification":{"title":"Hi"}}"#)
+        let run = try await send(["--tokens-file", "-", "--message", "plain.json"], input: start + "T1\r\ntoken\r\n")
+        #expect(run.status == 0, "\(run.err)")
+        #expect(try entry().prefix(2) == ["tokens", #"["T1","token"]"#], "only the first line is a header")
+        let rows = (0...100_000).map { "T\($0)\r\n" }.joined()
+        _ = try folder.write("t.csv", start + rows)
+        let long = try await send(["--tokens-file", "t.csv", "--message", "plain.json"])
+        #expect(long.status == 0 && long.err.contains("100001 tokens"), "\(long.err)")
+    }
+
     /// The header of a long file is read twice.
     @Test func longSpreadsheetIsPushedAsAList() async throws {
         let rows = (0...100_000).map { "T\($0),a\r\n" }.joined()
@@ -126,7 +160,9 @@ import Testing
         ("token,\"x\ny\",name,name", "fanfare: standard input:1:7: the column \"x\\u{a}y\""),
         ("name,item\na,b\n", "fanfare: standard input:1:1: no column token or fid"),
         ("sep=,\n", "fanfare: standard input: no recipients"), (",,\n,\n", "fanfare: standard input: no recipients"),
-        ("sep=;\ntoken;name\n", "fanfare: standard input:1:1: the column \"sep=;\"; separate columns by commas"),
+        ("sep=;\n;;\ntoken;name\n", "fanfare: standard input: no recipients"),
+        ("sep=;\ntoken,name\n", "fanfare: standard input:2:1: the column \"token,name\""),
+        ("token;name\n", "fanfare: standard input:1:1: the column \"token;name\"; separate columns by commas"),
         ("sep=,\ntoken,,name\nT,x,a\n", "standard input:3:3: text in a column without a name"),
         ("[{\"token\":\"T\"}]", "fanfare: standard input:1: a JSON array; write one recipient per line"),
         ("token,name\nT,\"a\nU,b\n", "standard input:2:3: the quote has no end before the file ends"),

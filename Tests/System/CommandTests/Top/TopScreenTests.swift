@@ -142,6 +142,49 @@ import Testing
         #expect(lines.first { $0.text.hasPrefix("z-paused") }?.text.hasSuffix("lunch") == true)
     }
 
+    @Test func stoppedJobIsNamedAboveTheTablesAndItsReasonFits80Columns() throws {
+        var bank = SampleProject(id: "bank", waiting: 28_880, open: 1)
+        bank.stopped = [("statement-11", "stop_if: unregistered 34.1% of 1000, more than 20%")]
+        let projects = try [SampleProject(id: "a", waiting: 1), bank].map { try $0.snapshot() }
+        let screen = TopScreen(snapshot: FleetSnapshot(projects: projects), meter: FleetMeter())
+        #expect(screen.sorted.map(\.id) == ["bank", "a"])
+        let lines = screen.lines(width: 80, height: 24)
+        #expect(lines[1].text == "bank: statement-11 stopped itself: 34.1 % UNREGISTERED, 28,880 wait")
+        #expect(lines[1].style == .warning)
+        let row = try #require(lines.first { $0.text.hasPrefix("bank  ") })
+        #expect(row.text.contains("waiting") && row.text.contains("1 job stopped itself") && row.style == .warning)
+        let job = try #require(lines.first { $0.text.hasPrefix("statement-11") })
+        #expect(job.text.contains("34.1 % UNREGISTERED"))
+    }
+
+    @Test func manyStoppedJobsTakeThreeLines() throws {
+        var bank = SampleProject(id: "bank", waiting: 1, open: 3)
+        bank.stopped = (1...3).map { ("job-\($0)", "stop_if: failed 9% of 1000, more than 5%") }
+        var shop = bank
+        shop.id = "shop"
+        let fleet = FleetSnapshot(projects: try [bank, shop].map { try $0.snapshot() })
+        let lines = TopScreen(snapshot: fleet, meter: FleetMeter()).lines(width: 80, height: 24).map(\.text)
+        #expect(lines[1].hasPrefix("bank: job-1 ") && lines[2].hasPrefix("bank: job-2 "))
+        #expect(lines[3] == "… 4 more; `fanfare project ls` names them")
+    }
+
+    @Test func stoppedCampaignStandsBeforeRejectedJobs() throws {
+        var mail = try SampleProject(id: "a", waiting: 1).snapshot()
+        mail.dead = 9
+        var bank = SampleProject(id: "bank", waiting: 1, open: 1)
+        bank.stopped = [("statement-11", "stop_if: failed 9% of 1000, more than 5%")]
+        let fleet = FleetSnapshot(projects: [mail, try bank.snapshot()])
+        let lines = TopScreen(snapshot: fleet, meter: FleetMeter()).lines(width: 80, height: 24).map(\.text)
+        #expect(lines[1].hasPrefix("bank: statement-11 ") && lines[2] == "a: 9 jobs are rejected", "\(lines)")
+    }
+
+    @Test func fleetWithoutALiveWorkerSaysSoInItsSecondLine() throws {
+        let samples = (0..<40).map { SampleProject(id: "p\($0)", waiting: 0, open: 0, isServed: false) }
+        let fleet = FleetSnapshot(projects: try samples.map { try $0.snapshot() })
+        let line = TopScreen(snapshot: fleet, meter: FleetMeter()).lines(width: 80, height: 24)[1]
+        #expect(line.text == "No worker is alive: nothing is sent. Start `fanfare worker`." && line.style == .alarm)
+    }
+
     @Test func idleProjectsShareARowUnlessTheyAreWanted() throws {
         func idle(_ count: Int) throws -> TopScreen {
             var samples = (1...count).map { SampleProject(id: "idle-\($0)", waiting: 0, open: 0) }
@@ -208,6 +251,10 @@ struct SampleProject {
     var open: Int64 = 3
     var pauseReason: String?
     var worker = "w.a.1"
+    /// Whether the worker lives.
+    var isServed = true
+    /// id and reason of each.
+    var stopped: [(String, String)] = []
     /// id, state, total and sent of each.
     var jobs: [(String, String, Int64, Int64)] = []
 
@@ -216,13 +263,18 @@ struct SampleProject {
         var words = bulk(["now_ms", "1700000000000", "left", "\(waiting)", "open", "\(open)", "quota", "600000"])
         if let pauseReason { words += bulk(["paused", "1", "pause_reason", pauseReason]) }
         let about = #"{"version":"1.2.3","host":"h","pid":7,"started_ms":1,"lease_ms":10000,"in_flight":5}"#
-        let lease = bulk(["name", worker, "silent_ms", "2000", "about", about, "batches", "2"])
-        words += bulk(["workers", "1", "alive", "1", "leases"]) + [.array([.array(lease)])]
+        let lease = bulk(["name", worker, "silent_ms", isServed ? "2000" : "20000", "about", about, "batches", "2"])
+        words += bulk(["workers", "1", "alive", isServed ? "1" : "0", "leases"]) + [.array([.array(lease)])]
         let list = jobs.map { id, state, total, sent -> RedisValue in
             let fields = bulk(["state", state, "total", "\(total)", "sent", "\(sent)", "created_ms", "1"])
             return .array(bulk(["id", id, "job"]) + [.array(fields)] + bulk(["class", "fanout", "priority", "5"]))
         }
         words += bulk(["queued"]) + [.array(list)]
+        let stops = stopped.map { id, reason -> RedisValue in
+            let fields = bulk(["state", "paused", "reason", reason, "total", "30000", "sent", "740", "failed", "380"])
+            return .array(bulk(["id", id, "job"]) + [.array(fields)] + bulk(["stopped_ms", "1", "continues_ms", ""]))
+        }
+        words += bulk(["stopped"]) + [.array(stops)] + bulk(["stopped_by_stop_if", "\(stopped.count)"])
         return try #require(ProjectSnapshot(id: id, reply: .array(words)))
     }
 }

@@ -21,7 +21,7 @@ import Testing
             process.standardInput = FileHandle.nullDevice
             // No configuration of this machine's.
             process.currentDirectoryURL = URL(fileURLWithPath: folder).deletingLastPathComponent()
-            try process.run()
+            try startProcess(process)
         }
 
         var said: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
