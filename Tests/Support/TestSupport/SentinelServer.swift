@@ -25,7 +25,7 @@ public final class SentinelServer: Sendable {
         server.arguments = [file, "--sentinel"]
         server.standardOutput = FileHandle.nullDevice
         server.standardError = FileHandle.nullDevice
-        try server.run()
+        try startProcess(server)
         process.withLock { $0 = server }
         try wait("a Sentinel to answer") { try cli("PING") == "PONG" }
     }

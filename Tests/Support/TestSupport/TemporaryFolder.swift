@@ -39,7 +39,7 @@ public func runProgram(_ path: String, _ arguments: [String], input: [UInt8] = [
     process.standardInput = stdin
     process.standardOutput = stdout
     process.standardError = stderr
-    try process.run()
+    try startProcess(process)
     // Pipes do not fill up, because these programs read and write little.
     try stdin.fileHandleForWriting.write(contentsOf: Data(input))
     try stdin.fileHandleForWriting.close()

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The dashboard in Chromium, if it is installed; `ops/browser` installs it.
+/// The dashboard in Chromium, if it is installed; `ops/dev/browser` installs it.
 @Suite struct BrowserTests {
     private static let tools = [
         "/usr/bin/chromium", "/usr/bin/chromedriver", "/usr/lib/python3/dist-packages/selenium",
     ]
     private static let isInstalled = tools.allSatisfy { FileManager.default.fileExists(atPath: $0) }
 
-    @Test(.enabled(if: isInstalled, "Chromium is not installed; run ops/browser"), .timeLimit(.minutes(10)))
+    @Test(.enabled(if: isInstalled, "Chromium is not installed; run ops/dev/browser"), .timeLimit(.minutes(10)))
     func dashboardWorksInChromium() async throws {
         let script = Repository.root
             .appendingPathComponent("Tests/System/Browser/dashboard.py").path
@@ -22,7 +22,7 @@ import Testing
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         process.standardOutput = FileHandle(forWritingAtPath: log)
         process.standardError = FileHandle(forWritingAtPath: log)
-        try process.run()
+        try startProcess(process)
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 process.waitUntilExit()

@@ -173,6 +173,7 @@ import Testing
             let after = try await rig.stats().sends - atPause
             // Every worker's sends in flight, and the watermark of each batch that it holds.
             #expect(after <= 3 * (inFlight + 4 * window), "\(after) sends after the pause")
+            #expect(try await rig.state(configuration) == "waiting: 1 job stopped itself")
             try await rig.fanfare(configuration, ["job", "resume", "c"])
             try await Wait.until("the second pause", seconds: 60, everyMs: 20) {
                 let (sends, state) = (try await rig.stats().sends, try await rig.job("c")["state"])
@@ -201,10 +202,14 @@ import Testing
                 let job = try await rig.job(id)
                 let sent = Int(job["sent"] ?? "") ?? 0
                 #expect(sent == 1_199 || sent == 1_200, "\(job)")
-                if wait == nil { try await rig.fanfare(configuration, ["job", "resume", id]) }
+                if wait == nil {
+                    #expect(try await rig.state(configuration) == "waiting: 1 job at a canary")
+                    try await rig.fanfare(configuration, ["job", "resume", id])
+                }
                 #expect(try await rig.finished(id)["sent"] == "2500")
             }
             #expect(try await rig.stats().duplicates == 2_500, "the second job's sends, and no others")
+            #expect(!rig.hasLogged("A batch was taken over"), "no worker died")
         }
     }
 
@@ -212,7 +217,8 @@ import Testing
     @Test func closedWindowHoldsTheJob() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            try await rig.startWorker(try rig.configuration())
+            let configuration = try rig.configuration()
+            try await rig.startWorker(configuration)
             let now = Int(Date().timeIntervalSince1970)
             func clock(_ hours: Int) -> String {
                 let minutes = (now / 60 + hours * 60) % 1_440
@@ -232,6 +238,7 @@ import Testing
                     == "send_window: the zone Mars/Olympus is not in /usr/share/zoneinfo: correct its name, or install tzdata"
             )
             try await Wait.until("the reason") { try await rig.job("closed")["reason"] != nil }
+            #expect(try await rig.state(configuration) == "waiting: 1 job outside a send window")
             let job = try await rig.job("closed")
             #expect(job["state"] == "waiting" && job["reason"]?.hasPrefix("send_window: opens at ") == true, "\(job)")
             #expect(try await rig.stats().sends == 1)

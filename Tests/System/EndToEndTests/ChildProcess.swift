@@ -40,11 +40,14 @@ final class ChildProcess: @unchecked Sendable {
         err = try OutputFile()
         process.standardOutput = out.writing
         process.standardError = err.writing
-        try process.run()
+        try startProcess(process)
     }
 
     var pid: Int32 { process.processIdentifier }
     var isRunning: Bool { process.isRunning }
+    private var line: String {
+        ([process.executableURL?.lastPathComponent ?? ""] + (process.arguments ?? [])).joined(separator: " ")
+    }
     var stdout: String { out.text }
     var stderr: String { err.text }
 
@@ -57,9 +60,8 @@ final class ChildProcess: @unchecked Sendable {
     ///
     /// - Returns: the exit status, or the negated signal that ended the process.
     func wait(seconds: Double = 60) async throws -> Int32 {
-        try await Wait.until("process \(pid) to end", seconds: seconds, orElse: { self.signal(SIGKILL) }) {
-            !self.process.isRunning
-        }
+        let what = { "`\(self.line)` (process \(self.pid)) to end:\n\(self.stderr.suffix(4_000))" }
+        try await Wait.until(what(), seconds: seconds, orElse: { self.signal(SIGKILL) }) { !self.process.isRunning }
         judgeEnd(isStatusReturned: true)
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
@@ -83,7 +85,6 @@ final class ChildProcess: @unchecked Sendable {
         }
         guard !isExpected else { return }
         let end = process.terminationReason == .exit ? "exit status \(status)" : "signal \(status)"
-        let line = ([process.executableURL?.lastPathComponent ?? ""] + (process.arguments ?? [])).joined(separator: " ")
         Issue.record("\(line) ended unexpectedly by \(end):\n\(stderr.suffix(20_000))")
     }
 

@@ -16,7 +16,8 @@ import Testing
         let identity = try certificates.issue("node", names: ["DNS:localhost", "IP:127.0.0.1"], isClientToo: true)
         let client = try certificates.issue("client", names: [])
         let cluster = try RedisCluster(
-            port: .tls(identity, caFile: certificates.caFile, requireClientCertificate: true)
+            port: .tls(identity, caFile: certificates.caFile, requireClientCertificate: true),
+            config: ["--appendfsync", "always"]
         )
         defer { cluster.stop() }
         let owners = try Self.projects.map { try cluster.primary(of: HashSlot(key: ProjectKeys(project: $0).base)) }

@@ -46,7 +46,7 @@ private let data = #"{"data":{"k":"v"}}"#
             try await worker.logged("The token endpoint's expires_in is unusable")
 
             _ = try await rig.control("DELETE", "/faults?id=\(fault)")
-            try await Wait.until("the job to be over\n\(rig.logs)", seconds: 90) {
+            try await Wait.until("the job to be over\n\(rig.logs)", seconds: 90, everyMs: 1_000) {
                 let job = try await rig.job("wait")
                 if job["state"] == "paused" { try await rig.fanfare(configuration, ["project", "resume", "demo"]) }
                 return job["state"] == "done"

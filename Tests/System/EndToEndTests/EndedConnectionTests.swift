@@ -118,7 +118,7 @@ final class HTTPPeer {
         process.arguments = [script, "--cert", certificate, "--key", key, "--rules", rules, "--alpn", protocols]
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
+        try startProcess(process)
         let line = String(decoding: Self.line(output), as: UTF8.self)
         port = try #require(Int(line.dropFirst("port ".count)), "the peer printed \(line)")
     }

@@ -51,6 +51,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             let results = try await rig.results("all")
             #expect(Set(results.map(\.i)).count == 8_000 && results.count == 8_000)
             let flagged = results.count { $0.maybe_dup == true }
+            #expect(job["maybe_dup"] == "\(flagged)")
             let stats = try await rig.stats()
             #expect(stats.duplicates <= flagged, "copies without a flag: \(stats.duplicates), flagged \(flagged)")
         }

@@ -237,7 +237,7 @@ final class ChildServer {
         process.arguments = ["-c", program, folder.path]
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         port = try #require(Int(line.trimmingCharacters(in: .whitespacesAndNewlines)))
     }

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A worker from its start to the end of its drain. `ops/sanitize leaks` runs it with the leak detector, which prints a
-/// report and makes the worker exit with an error.
+/// A worker from its start to the end of its drain. `ops/dev/sanitize leaks` runs it with the leak detector, which prints
+/// a report and makes the worker exit with an error.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["FANFARE_SANITIZER"] == "address"))
 struct LeakTests {
     @Test(arguments: [

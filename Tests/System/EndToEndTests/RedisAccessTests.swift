@@ -150,6 +150,7 @@ import Testing
                 + ["--title", "Hello", "--body", "you"],
             ["project", "ls"], ["project", "pause", "demo"], ["project", "resume", "demo"],
             ["job", "ls", "--all", "--project", "demo"], ["job", "show", "one", "--project", "demo"],
+            ["job", "show", "one"], ["pause", "--all", "--yes"], ["resume", "--all", "--yes"],
             ["job", "results", "one", "--project", "demo"], ["dead", "ls", "--project", "demo"],
         ]
         for operation in operations {

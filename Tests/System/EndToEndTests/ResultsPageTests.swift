@@ -67,6 +67,7 @@ import Testing
             ],
             ["id": "group", "op": "group.create", "group_name": "family", "tokens": Rig.tokens(["a"])],
             ["id": "topics", "op": "topic.list", "tokens": Rig.tokens(["a"])],
+            ["id": "nobody", "message": hello, "audience": "aud:{demo}:none"],
             ["id": "bad", "message": hello, "token": "a", "priority": "12"],
         ],
         "old": [
@@ -111,6 +112,8 @@ import Testing
                 }
             }
         }
+        // Gone with the job's end; see `JobPaceTests`.
+        written["hash", default: []].insert("pace")
         // The evidence of a batch that crashed its workers; `QuarantineTests` compares it with the page.
         written["dead", default: []].formUnion(["batch", "crashes", "worker"])
         for (stream, fields) in written {

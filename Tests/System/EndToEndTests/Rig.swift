@@ -257,6 +257,9 @@ final class Rig {
         return last
     }
 
+    /// Whether a worker has logged a text.
+    func hasLogged(_ text: String) -> Bool { workers.contains { $0.stderr.contains(text) } }
+
     var logs: String { workers.map { "worker \($0.pid): " + $0.stderr.suffix(1_500) }.joined(separator: "\n") }
 
     struct Recipient: Decodable, Equatable {

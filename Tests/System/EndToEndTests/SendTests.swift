@@ -39,6 +39,31 @@ import Testing
         }
     }
 
+    /// Without a configuration, only the workers say which projects exist.
+    @Test func projectThatNoWorkerServesIsRefusedAndForgotten() async throws {
+        try await withRig(projects: ["shop"]) { rig in
+            try await rig.startSandbox()
+            try await rig.startWorker(try rig.configuration())
+            func run(_ arguments: [String]) async throws -> (status: Int32, out: String, err: String) {
+                let link = ["-c", "/dev/null", "--redis", "unix://\(rig.redis.socketPath)"]
+                let process = try ChildProcess(arguments + link)
+                return (try await process.wait(), process.stdout, process.stderr)
+            }
+            let send = ["send", "--token", "a", "--title", "x", "--wait", "--project"]
+            #expect(try await run(send + ["shop"]).status == 0)
+            let wrong = try await run(send + ["shpo"])
+            #expect(wrong.status == 64 && wrong.err.contains("did you mean shop?"), "\(wrong.err)")
+            let push = ["topic", "subscribe", "--topic", "t", "--token", "a", "--project", "shpo", "--force"]
+            #expect(try await run(push).status == 0)
+            #expect(try await run(["project", "ls"]).out.contains("shpo"))
+            let live = try await run(["project", "forget", "shop", "--yes", "--force"])
+            #expect(live.status == 1 && live.err.contains("is served by a live worker"), "\(live.err)")
+            #expect(try await run(["project", "forget", "shpo", "--yes"]).status == 0)
+            #expect(try await !run(["project", "ls"]).out.contains("shpo"))
+            #expect(try await run(send + ["shop"]).status == 0)
+        }
+    }
+
     /// What the command lets through is accepted by the worker, and what it refuses would be rejected.
     @Test func commandAndWorkerAgree() async throws {
         try await withRig { rig in

@@ -122,7 +122,7 @@ final class ChaosRun {
     /// Seconds within which a death has to be declared.
     static var detectionSeconds: Double { leaseSeconds + 2 }
 
-    /// Records the time from each kill until a survivor's log declares the worker dead. On a fast machine the next kills
+    /// Records the time from each kill until the history marks the loss of the worker. On a fast machine the next kills
     /// may come before a survivor has watched for a whole lease. Such a death has no bound, and is skipped: the worker that
     /// declared it may have been killed before its log was written.
     func measureDetections() async throws {
@@ -134,21 +134,23 @@ final class ChaosRun {
             guard hasWatcher else { continue }
             var detected: Date?
             try await Wait.until("a survivor to declare \(death.name) dead", seconds: Self.leaseSeconds + 10) {
-                detected = declaredDead(death.name)
+                detected = await declaredDead(death.name)
                 return detected != nil
             }
             if let detected { recoveries.append(detected.timeIntervalSince(death.at)) }
         }
     }
 
-    private func declaredDead(_ name: String) -> Date? {
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        return allWorkers.flatMap { process in
-            process.stderr.split(separator: "\n").filter {
-                $0.contains("A worker was declared dead") && $0.contains(name)
-            }
-            .compactMap { line in line.split(separator: " ").first.flatMap { try? style.parse(String($0)) } }
-        }.min()
+    /// When the history marked the loss of a worker.
+    private func declaredDead(_ name: String) async -> Date? {
+        var times: [Int64] = []
+        for project in rig.projects {
+            let reply = try? await rig.client.send(RedisCommand("XRANGE", "fanfare:{\(project)}:marks", "-", "+"))
+            let marks = (reply?.array ?? []).compactMap { StreamEntry($0) }
+            times += marks.filter { $0.text("kind") == "lost" && $0.text("text")?.hasPrefix("\(name).") == true }
+                .compactMap(\.milliseconds)
+        }
+        return times.min().map { Date(timeIntervalSince1970: Double($0) / 1_000) }
     }
 
     func figures(_ name: String, _ audit: ChaosAudit, seconds: Double) -> String {
