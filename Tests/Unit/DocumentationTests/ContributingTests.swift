@@ -37,7 +37,7 @@ import Testing
                 guard file.pathExtension == "swift", !missing.isEmpty else { continue }
                 let text = try String(contentsOf: file, encoding: .utf8)
                 missing = missing.filter { name in
-                    ["struct ", "enum ", "class "].allSatisfy { kind in
+                    ["struct ", "enum ", "class ", "protocol "].allSatisfy { kind in
                         !text.contains(kind + name + " ") && !text.contains(kind + name + ":")
                     }
                 }

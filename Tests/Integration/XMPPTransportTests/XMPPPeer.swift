@@ -50,7 +50,7 @@ final class XMPPPeer {
         process.arguments = [script, "--cert", pair.certFile, "--key", pair.keyFile, "--scripts", scripts]
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
+        try startProcess(process)
         let line = Self.line(from: output)
         port = try #require(Int(line.dropFirst("port ".count)), "the peer said \(line)")
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A server program on a free port of loopback, with a folder of its own, for the length of one test.
@@ -29,7 +30,7 @@ final class ServerProgram {
         process.arguments = ["-c", Self.launcher, path] + (try arguments(directory, port))
         process.standardOutput = FileHandle(forWritingAtPath: directory + "/out")
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         let deadline = Date(timeIntervalSinceNow: 10)
         while !Self.isOpen(port), Date() < deadline { usleep(2_000) }
     }

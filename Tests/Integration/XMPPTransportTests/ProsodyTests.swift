@@ -71,7 +71,7 @@ final class Prosody {
         process.arguments = ["-F", "--config", configuration]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try startProcess(process)
         for _ in 0..<200 {
             if Self.isListening(port) { return }
             usleep(50_000)

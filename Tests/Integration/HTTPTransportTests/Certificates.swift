@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A private authority and server certificates, made with the openssl command once for a test run.
@@ -93,7 +94,7 @@ func runTool(_ tool: String, _ arguments: [String]) throws {
     process.arguments = [tool] + arguments
     process.standardError = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
-    try process.run()
+    try startProcess(process)
     process.waitUntilExit()
     try #require(process.terminationStatus == 0, "\(tool) \(arguments) failed")
 }

@@ -69,7 +69,12 @@ struct AnswerLimitTests {
         let harness = try PoolHarness(engine: engine, group: group)
         harness.run(3, url: peer.url)
         peer.script("[\(stall(4_000))]")
-        harness.loop.onTurnEnd { if group.answerBytes >= 12_000 { harness.pool.close() } }
+        harness.loop.onTurnEnd {
+            guard group.answerBytes >= 12_000 else { return }
+            harness.pool.close()
+            // A closed pool causes no other turn.
+            harness.loop.stop()
+        }
         #expect(harness.run(3, url: peer.url).kinds == ["200 cut": 3])
         #expect(group.answerBytes == 0)
     }

@@ -20,7 +20,7 @@ final class PeerProcess: Sendable {
         process.arguments = [Repository.fixture("peer/peer.py")] + files + arguments
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
+        try startProcess(process)
         let line = Self.line(from: output)
         port = try #require(Int(line.dropFirst("port ".count)), "the peer said \(line)")
     }
