@@ -18,6 +18,8 @@ struct JobContent {
     var format: String?
     /// Every result is asked for, so that the whole way from entry to recorded result is taken.
     var results = "all"
+    /// Further fields, such as those of guards, with their values.
+    var more: [String] = []
     /// Unix milliseconds; nil sends at once.
     var notBefore: Int?
 
@@ -34,6 +36,6 @@ struct JobContent {
         case .personalAudience(let key): fields += ["audience", key, "audience_format", "json"]
         case .topic(let name, let audience): fields += ["topic", name, "audience_size", "\(audience)"]
         }
-        return fields
+        return fields + more
     }
 }

@@ -43,6 +43,15 @@ struct JobWatch {
         }
     }
 
+    /// Waits until the job is in one of these states.
+    func wait(for states: [String], seconds: Double, whileRunning check: () throws -> Void) throws {
+        try Patience.wait(for: "job \(id) to be \(states.joined(separator: " or "))", seconds: seconds) { () -> Void? in
+            try check()
+            guard case .text(let state) = try redis.client.send("HGET", hash, "state") else { return nil }
+            return states.contains(state) ? () : nil
+        }
+    }
+
     /// Waits until everybody was sent to once.
     func finishFirstPass(seconds: Double, whileRunning check: () throws -> Void) throws {
         try Patience.wait(for: "the first pass of job \(id)", seconds: seconds) { () -> Void? in

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// How well `fanfare top` says when a fan-out will be over, while its rate climbs and after that.
+/// How well `fanfare top` says when a fan-out will be over: while its rate climbs, after that, and once it moves again after
+/// a pause, its canary and its closed window.
 enum EstimateScenario: Scenario {
     static let name = "estimate"
     static let summary = "the time left of a fan-out as `fanfare top` shows it, against the time that it took"
@@ -13,8 +14,10 @@ enum EstimateScenario: Scenario {
         let quotaPerMinute = bench.form.pick(300_000, 360_000, 360_000)
         let sink = try bench.sink()
         defer { sink.stop() }
-        let contenders = bench.perEngine {
-            EstimateContender(bench: $0, sink: sink, quotaPerMinute: quotaPerMinute)
+        let contenders = EstimateContender.Stop.allCases.flatMap { stop in
+            bench.perEngine {
+                EstimateContender(bench: $0, sink: sink, quotaPerMinute: quotaPerMinute, stop: stop)
+            }
         }
         let measures = [EstimateContender.worst, EstimateContender.median, EstimateContender.estimates]
         let report = Report(
@@ -26,14 +29,16 @@ enum EstimateScenario: Scenario {
             measures: measures + [.rate, .cpu],
             compare: HTTPEngine.compare([EstimateContender.worst], of: ["worker"])
         )
-        return report.with(goals: [
-            Goal(
-                "worst estimate from the tenth second on",
-                .atMost(20),
-                unit: " % off",
-                decimals: 1,
-                figure: report.median(EstimateContender.worst, of: "worker")
-            )
-        ])
+        return report.with(
+            goals: EstimateContender.Stop.allCases.map { stop in
+                Goal(
+                    "worst estimate from the tenth second on\(stop.words)",
+                    .atMost(20),
+                    unit: " % off",
+                    decimals: 1,
+                    figure: report.median(EstimateContender.worst, of: stop.side)
+                )
+            }
+        )
     }
 }
