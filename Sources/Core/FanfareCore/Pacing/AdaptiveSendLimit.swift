@@ -8,6 +8,10 @@ public struct AdaptiveSendLimit: Sendable {
     private var concurrency: ConcurrencyLimit
     private var throttle: AdaptiveThrottle
     private var retries: RetryBudget
+    private var overloadedAt: UInt64?
+
+    /// How long overloaded batches come after the others when FCM had no capacity.
+    private static let overloadBackoffNs: UInt64 = 5_000_000_000
 
     /// - Parameters:
     ///   - maxInFlight: the limit that the operator set.
@@ -22,7 +26,12 @@ public struct AdaptiveSendLimit: Sendable {
     public var limit: Int { concurrency.limit }
 
     /// Whether more than a tenth of the last answers were signs of overload.
-    public var isOverloaded: Bool { concurrency.isOverloaded }
+    var isOverloaded: Bool { concurrency.isOverloaded }
+
+    /// Whether FCM had no capacity in the last seconds. One sign of overload does not count; a share of them does.
+    public func wasOverloaded(now: UInt64) -> Bool {
+        overloadedAt.map { now < $0 + Self.overloadBackoffNs } ?? false
+    }
 
     /// Retries that may be claimed now.
     public mutating func retryRoom(now: UInt64) -> Int { retries.room(now: now) }
@@ -62,6 +71,7 @@ public struct AdaptiveSendLimit: Sendable {
             now: now,
             isOverload: isOverload
         )
+        if isOverload, concurrency.isOverloaded { overloadedAt = now }
     }
 }
 

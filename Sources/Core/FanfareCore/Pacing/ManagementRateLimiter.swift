@@ -6,6 +6,8 @@ struct ManagementRateLimiter: Equatable, Sendable {
         case go
         /// Request a grant for so many operations.
         case request(Int)
+        /// A grant was requested.
+        case wait
     }
 
     /// Operations in a block where each is a request of its own: a thirtieth of a second's share.
@@ -15,6 +17,7 @@ struct ManagementRateLimiter: Equatable, Sendable {
 
     private var granted = 0
     private var grantedAt: UInt64 = 0
+    private var isRequesting = false
 
     /// Spends a grant for so many operations, all or none.
     ///
@@ -24,13 +27,17 @@ struct ManagementRateLimiter: Equatable, Sendable {
     mutating func spend(_ count: Int, ahead: Int, now: UInt64) -> Decision {
         if now > grantedAt, now - grantedAt > Self.validNs { granted = 0 }
         // The rest of an earlier block lapses: an addition would prolong it.
-        guard granted >= count else { return .request(max(count, min(ahead, Self.block))) }
+        guard granted >= count else {
+            defer { isRequesting = true }
+            return isRequesting ? .wait : .request(max(count, min(ahead, Self.block)))
+        }
         granted -= count
         return .go
     }
 
     /// - Parameter now: nanoseconds of the same clock.
     mutating func grant(_ count: Int, now: UInt64) {
+        isRequesting = false
         granted = count
         grantedAt = now
     }

@@ -17,7 +17,7 @@ public struct HeldBatch {
     /// The access token that was refused for recipients that wait for the next one, until a time in nanoseconds.
     var refusedToken = 0
     var awaitsTokenUntilNs: UInt64 = 0
-    /// ``SendMachine/acceptedSends`` when the last of them began to wait.
+    /// ``CredentialEvidence/acceptedSends`` when the last of them began to wait.
     var acceptedBeforeToken = 0
     /// Whether one of them is the probe of a blocked project.
     var awaitsTokenForProbe = false

@@ -6,43 +6,42 @@ extension SendMachine {
     // MARK: Begin
 
     mutating func batchTaken(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
-        let job = newJobSlot(claim.job)
+        let job = batches.openNewJob(claim.job)
         load(job, spec, adapter)
         beginBatch(claim, job)
     }
 
     mutating func claimed(_ claim: Claim) {
-        let known = jobSlots[claim.job]
-        let job = jobSlot(claim.job, born: claim.born)
+        let known = batches.jobSlot(claim.job)
+        let job = batches.openJob(claim.job, born: claim.born)
         if claim.isQuarantined { quarantinedClaimed(claim) }
         beginBatch(claim, job)
         if job != known { actions.append(.loadSpec(job: claim.job)) }
     }
 
     private mutating func beginBatch(_ claim: Claim, _ job: Int) {
-        let slot = insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
-        if let ending = claim.ending.flatMap(ResultStatus.init) { jobs[job]?.ending = ending }
-        if let ending = jobs[job]?.ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
+        let slot = batches.insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
+        if let ending = claim.ending.flatMap(ResultStatus.init) { batches[job: job].ending = ending }
+        if let ending = batches[job: job].ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
         prepare(slot)
         if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot) }
     }
 
     mutating func loaded(_ id: String, _ spec: JobSpec) {
-        guard let job = jobSlots[id] else { return }
-        if jobs[job]?.job == nil { load(job, spec, nil) }
-        for slot in slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot) }
+        guard let job = batches.jobSlot(id) else { return }
+        if batches[job: job].job == nil { load(job, spec, nil) }
+        for slot in batches.slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot) }
     }
 
     private mutating func load(_ job: Int, _ spec: JobSpec, _ adapter: ProtocolAdapter?) {
-        guard let id = jobs[job]?.id else { return }
-        let loaded = SendJob(id: id, spec: spec, settings: settings.protocols, adapter: adapter)
-        jobs[job]?.job = loaded
-        if loaded.countsRepeats { jobs[job]?.repeats = CountMinSketch() }
+        let loaded = SendJob(id: batches[job: job].id, spec: spec, settings: settings.protocols, adapter: adapter)
+        batches[job: job].job = loaded
+        if loaded.countsRepeats { batches[job: job].repeats = CountMinSketch() }
     }
 
     /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.
     mutating func prepare(_ slot: Int) {
-        guard let job = jobs[batches[slot].job]?.job, !batches[slot].isQuarantined || isQuarantineHeld else { return }
+        guard let job = batches[jobOf: slot].job, !batches[slot].isQuarantined || quarantine.isHeld else { return }
         batches[slot].prepare(job)
         actions.append(.batchBegan(slot: slot))
         if batches[slot].deliveries > 1 {
@@ -74,15 +73,14 @@ extension SendMachine {
 
     /// The job ended before its spec was read: Redis has nothing of these batches any more.
     mutating func forget(_ id: String) {
-        guard let job = jobSlots[id], jobs[job]?.job == nil else { return }
-        for slot in slots(where: { $0.job == job }) { remove(slot) }
+        guard let job = batches.jobSlot(id), batches[job: job].job == nil else { return }
+        for slot in batches.slots(where: { $0.job == job }) { remove(slot) }
     }
 
     /// A newer version wrote the job: a second later its batches go back for a worker that can read it. Sooner, they might
     /// be given to this worker again and again.
     mutating func unreadable(_ id: String) {
-        if unreadableJobs.count >= Self.mostUnreadable { unreadableJobs = [:] }
-        if unreadableJobs[id, default: LogThrottle(seconds: 60)].admits(now: now.monotonicNs) {
+        if logLimits.admitsUnreadable(id, now: now.monotonicNs) {
             log(
                 .error,
                 "This worker cannot read the job, and leaves it to a newer version: upgrade every worker.",
@@ -92,16 +90,14 @@ extension SendMachine {
         actions.append(.giveUpJobLater(id))
     }
 
-    private static var mostUnreadable: Int { 1_000 }
-
     // MARK: Stop and end
 
     /// The job was paused or parked: what was claimed of it up to this epoch goes back as soon as it is quiet.
     ///
     /// - Parameter onlyPreparing: leaves batches alone whose job's spec is known.
     mutating func stop(_ id: String, epoch: Int64, onlyPreparing: Bool = false) {
-        guard jobSlots[id] != nil else { return }
-        let stopped = slots { batch in
+        guard batches.jobSlot(id) != nil else { return }
+        let stopped = batches.slots { batch in
             batch.source.job == id && !batch.state.isOver && (!onlyPreparing || batch.state.isPreparing)
                 && (Int64(batch.source.epoch).map { $0 <= epoch } ?? true)
         }
@@ -109,7 +105,7 @@ extension SendMachine {
     }
 
     mutating func stopAll(where isStopped: (HeldBatch) -> Bool) {
-        for slot in slots(where: { !$0.state.isOver && isStopped($0) }) { stop(slot) }
+        for slot in batches.slots(where: { !$0.state.isOver && isStopped($0) }) { stop(slot) }
     }
 
     /// Gives back what of a batch was not sent; the batch itself goes back when it is quiet.
@@ -132,9 +128,9 @@ extension SendMachine {
 
     /// The job ends: each recipient without a result gets this status.
     mutating func end(_ id: String, _ status: ResultStatus) {
-        guard jobSlots[id] != nil else { return }
-        for slot in slots(where: { $0.source.job == id }) {
-            jobs[batches[slot].job]?.ending = status
+        guard batches.jobSlot(id) != nil else { return }
+        for slot in batches.slots(where: { $0.source.job == id }) {
+            batches[jobOf: slot].ending = status
             guard !batches[slot].state.isOver else { continue }
             batches[slot].state = batches[slot].state.after(.end(status))
             if !batches[slot].state.isPreparing { endUnsent(slot) }
@@ -171,7 +167,7 @@ extension SendMachine {
     mutating func forgotten(_ names: [String]) {
         let names = Set(names)
         var count = 0
-        for slot in slots(where: { names.contains($0.name) }) {
+        for slot in batches.slots(where: { names.contains($0.name) }) {
             if !batches[slot].mayBeClosed { count += 1 }
             lose(slot, .forgotten)
         }
@@ -185,7 +181,7 @@ extension SendMachine {
 
     mutating func leaseLost() {
         flushAll()
-        for slot in slots(where: { _ in true }) { lose(slot, .leaseLost) }
+        for slot in batches.slots(where: { _ in true }) { lose(slot, .leaseLost) }
         leaveQuarantine()
     }
 
@@ -243,8 +239,8 @@ extension SendMachine {
     /// Sends nothing more of a batch.
     mutating func dequeue(_ slot: Int) {
         unqueue(slot)
-        guard rounds[slot] != nil else { return }
-        rounds[slot]?.stop()
+        guard batches[roundOf: slot] != nil else { return }
+        batches[roundOf: slot]?.stop()
         settleRound(slot)
     }
 

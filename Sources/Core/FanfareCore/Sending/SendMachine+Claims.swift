@@ -5,8 +5,6 @@ internal import StreamWire
 extension SendMachine {
     /// A hold that is longer than this makes a quarantined batch give way, in milliseconds.
     private static var longHoldMs: Int64 { 2_000 }
-    /// So many refused jobs of a blocked project are known here; a probe of any other may be refused, too.
-    private static var mostRefusedJobs: Int { 10_000 }
 
     mutating func replied(_ reply: ClaimReply, askedNs: UInt64) {
         gate.newsCame(askedNs: askedNs)
@@ -29,7 +27,7 @@ extension SendMachine {
             // A status that this version does not know is left to a newer worker.
             if let status = ResultStatus(rawValue: status) { end(job, status) }
         case .refused(let job):
-            if gate.blockReason != nil, refusedJobs.count < Self.mostRefusedJobs { refusedJobs.insert(job) }
+            if gate.blockReason != nil { evidence.refuseJob(job) }
         case .rate(let recipient, let untilMs): rates.refuse(recipient, untilMs: untilMs, nowMs: now.projectMs)
         }
     }
@@ -44,23 +42,18 @@ extension SendMachine {
     }
 
     private mutating func logHold() {
-        switch holdNotice.observe(heldUntil: gate.heldUntil, now: now.monotonicNs) {
+        switch logLimits.observeHold(until: gate.heldUntil, now: now.monotonicNs) {
         case .begin:
             let heldMs = Int64((gate.heldUntil - now.monotonicNs) / 1_000_000)
             let until = CalendarTime(unixMs: now.wallMs + heldMs).rfc3339
-            log(.info, "FCM asked to wait: the project's sends are held.", [("reason", holdReason), ("until", until)])
+            let reason = logLimits.holdReason(now: now.monotonicNs)
+            log(.info, "FCM asked to wait: the project's sends are held.", [("reason", reason), ("until", until)])
         case .end(let heldMs, let endedNs):
             let agoMs = Int64(now.monotonicNs.subtracting(endedNs) / 1_000_000)
             let ended = CalendarTime(unixMs: now.wallMs - agoMs).rfc3339
             log(.info, "FCM's hold of the project is over.", [("ended", ended), ("held_s", "\(heldMs / 1_000)")])
         case nil: break
         }
-    }
-
-    /// FCM's answer to this worker, if it came at most five seconds ago.
-    private var holdReason: String {
-        let isOwn = !askedToWait.reason.isEmpty && now.monotonicNs < askedToWait.atNs.adding(5_000_000_000)
-        return isOwn ? askedToWait.reason : "FCM's answers to other workers"
     }
 
     private mutating func updateStops(_ reply: ClaimReply) {
@@ -74,7 +67,7 @@ extension SendMachine {
         // A quarantined batch that cannot send keeps other projects from running theirs, or from sending at all.
         let mustGiveWay =
             pause != nil || pressure != nil || reply.probeMs > 0 || reply.holdMs > Self.longHoldMs
-        if isQuarantineHeld, mustGiveWay || now.monotonicNs >= quarantineEndsNs { stopAll { _ in true } }
+        if quarantine.isHeld, mustGiveWay || quarantine.isOver(now: now.monotonicNs) { stopAll { _ in true } }
     }
 
     private mutating func updateBlock(_ reply: ClaimReply, askedNs: UInt64) {
@@ -86,7 +79,7 @@ extension SendMachine {
             if reply.isProbe || reply.claims.contains(where: \.isProbe) { actions.append(.retryCredential) }
         } else if gate.blockReason != nil, askedNs > gate.blockedAt {
             gate.unblock()
-            refusedJobs = []
+            evidence.endBlock()
             actions.append(.retryCredential)
             logUnblock()
         }

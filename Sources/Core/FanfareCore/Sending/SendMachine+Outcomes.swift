@@ -89,10 +89,7 @@ extension SendMachine {
             inFlight: requests.count + 1,
             now: now.monotonicNs
         )
-        let isOverloaded = outcome.isCut || verdicts.contains(where: \.isOverload)
-        batches[request.slot].isOverloaded = isOverloaded
-        // One sign of overload does not count; a share of them does.
-        if isOverloaded, limit.isOverloaded { lastOverloadNs = now.monotonicNs }
+        batches[request.slot].isOverloaded = outcome.isCut || verdicts.contains(where: \.isOverload)
     }
 
     private mutating func settle(_ verdict: Verdict, _ position: Int, _ request: InFlightRequest) {
@@ -144,7 +141,7 @@ extension SendMachine {
 
     private mutating func apply(_ verdict: Verdict, _ request: InFlightRequest) {
         let slot = request.slot
-        if let failure = verdict.requestToWait { askedToWait = (failure.words, now.monotonicNs) }
+        if let failure = verdict.requestToWait { logLimits.askedToWait(failure.words, now: now.monotonicNs) }
         if let milliseconds = verdict.holdProjectMs {
             hold(milliseconds: milliseconds)
             writeHold(milliseconds, slot)
@@ -162,7 +159,7 @@ extension SendMachine {
     /// Logs, once a minute, that the APNs or web push credential is at fault. The platform of a token is not known, so
     /// nothing can be paused.
     private mutating func alert(_ failure: Failure) {
-        guard credentialAlerts.admits(now: now.monotonicNs) else { return }
+        guard logLimits.admitsAlert(now: now.monotonicNs) else { return }
         log(
             .error,
             "FCM cannot reach Apple or a web push service: check the project's APNs credentials and its VAPID key.",
@@ -190,12 +187,8 @@ extension SendMachine {
         return decided
     }
 
-    /// Logs each refusal once a minute: FCM refuses a large job once for each of its requests.
     private mutating func logRefusal(_ failure: Failure) {
-        loggedRefusals = loggedRefusals.filter { now.projectMs - $0.value < 60_000 }
-        // FCM words the error: other words each time must fill neither the log nor the memory.
-        guard loggedRefusals[failure.rawError] == nil, loggedRefusals.count < 16 else { return }
-        loggedRefusals[failure.rawError] = now.projectMs
+        guard logLimits.admitsOperation(failure.rawError, nowMs: now.projectMs) else { return }
         log(
             .error,
             "An API refuses the project's operations, which fail; sends go on. Enable the API, or grant the right to it.",
@@ -214,14 +207,12 @@ extension SendMachine {
             verdict = .blockProject(failure)
         case .refreshCredential(let failure):
             // Refused again with a token that is newer than the one refused before: a third will not help.
-            let isNewer = refusedForMember.map { request.credential > $0 } ?? false
-            if isNewer || !settings.canRefreshCredential {
+            if evidence.refuseForMember(request.credential) || !settings.canRefreshCredential {
                 verdict = .blockProject(failure)
             } else {
                 actions.append(.refuseCredential(request.credential))
             }
-            refusedForMember = request.credential
-        case .sent: refusedForMember = nil
+        case .sent: evidence.acceptForMember()
         default: break
         }
         apply(verdict, request)
@@ -230,15 +221,15 @@ extension SendMachine {
             let untilMs = now.projectMs + max(retry.floorMs, retry.retryAfterMs ?? 0)
             refuseRate(name, untilMs: untilMs, slot)
         }
-        rounds[slot]?.answered(verdict, member: member)
+        batches[roundOf: slot]?.answered(verdict, member: member)
         recount(slot)
         settleRound(slot)
     }
 
     /// Settles the group of a round in which every member is answered.
     mutating func settleRound(_ slot: Int) {
-        guard let round = rounds[slot], round.isOver else { return }
-        rounds[slot] = nil
+        guard let round = batches[roundOf: slot], round.isOver else { return }
+        batches[roundOf: slot] = nil
         let recipient = batches[slot].recipients[round.position]
         let decision = rules.settle(round, recipient, situation(slot), random: random.unit())
         write(decision, round.position, slot)

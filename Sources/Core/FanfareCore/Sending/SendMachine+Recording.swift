@@ -162,10 +162,9 @@ extension SendMachine {
     mutating func touch(_ slot: Int) {
         if !batches[slot].isDirty {
             batches[slot].isDirty = true
-            dirty.append(slot)
+            flushes.append(slot)
         }
-        guard !isFlushArmed else { return }
-        isFlushArmed = true
+        guard flushes.arm() else { return }
         actions.append(.arm(.flush, at: now.monotonicNs + UInt64(max(0, settings.flushMs)) * 1_000_000))
     }
 
@@ -180,14 +179,12 @@ extension SendMachine {
     }
 
     mutating func flushAll() {
-        var slots: [Int] = []
-        swap(&slots, &dirty)
+        let slots = flushes.removeAll()
         for slot in slots where batch(slot)?.isDirty ?? false {
             flush(slot)
             retire(slot)
         }
-        slots.removeAll(keepingCapacity: true)
-        if dirty.isEmpty { swap(&slots, &dirty) }
+        flushes.reuse(slots)
     }
 
     private mutating func flush(_ slot: Int) {
@@ -233,7 +230,7 @@ extension SendMachine {
     /// Writes again the results that Redis may have forgotten. Facts are set once, so a repeated one does no harm.
     mutating func replay(_ flush: Flush) {
         gate.uncommitted += flush.call.results.count
-        let slot = slots { $0.source == flush.source && !$0.state.isPreparing }.first
+        let slot = batches.slots { $0.source == flush.source && !$0.state.isPreparing }.first
         submitLate(flush.call, flush.source, slot)
     }
 
@@ -246,7 +243,7 @@ extension SendMachine {
         if flush.call.acceptedCredential != nil {
             switch reply {
             case .ok: break
-            case .stale, .gone: acceptedCredential = 0
+            case .stale, .gone: evidence.forgetAccepted()
             }
         }
         guard let slot = flush.slot else { return }

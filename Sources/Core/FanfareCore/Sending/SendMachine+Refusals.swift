@@ -1,14 +1,6 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// The first refusal of an access token since the last accepted send.
-struct DoubtedToken: Equatable, Sendable {
-    /// Which access token it is, see ``InFlightRequest/credential``.
-    let credential: Int
-    /// The hash of its recipient's name: another one is needed to conclude something about the token.
-    let recipient: UInt64
-}
-
 /// FCM's refusals of the project or of one recipient, and what an accepted send says of them.
 extension SendMachine {
     // MARK: Refused
@@ -41,7 +33,7 @@ extension SendMachine {
         touch(slot)
         batches[slot].pending.refusal = reason
         let isOwn = batches[slot].recipients[position].history.refusals > 0 && isProjectAccepted(since: name)
-        if gate.blockReason == nil, refusalLogs.admits(now: now.monotonicNs) {
+        if gate.blockReason == nil, logLimits.admitsRefusal(now: now.monotonicNs) {
             let job = sendJob(slot).id
             log(
                 .warning,
@@ -51,7 +43,7 @@ extension SendMachine {
         }
         // Refused for the first time before an accepted send: no evidence any more.
         let isOlder =
-            batches[slot].unsent.hasAwaitedToken(position) && acceptedSends > batches[slot].acceptedBeforeToken
+            batches[slot].unsent.hasAwaitedToken(position) && evidence.acceptedSends > batches[slot].acceptedBeforeToken
         guard !isOwn, !isOlder else { return }
         gate.doubt(ByteHash.of(name), now: now.monotonicNs)
         batches[slot].pending.refused.append(ByteHash.of(name))
@@ -70,7 +62,7 @@ extension SendMachine {
             guard settings.canRefreshCredential else { return false }
             // A recipient that was refused before was refused a minute ago or more, so with an older token than a fresh one.
             let hadOlder = batches[slot].recipients[position].history.refusals > 0 && gate.resources.isTokenFresh
-            if isCurrent, hadOlder, isAccepted(request) { return false }
+            if isCurrent, hadOlder, evidence.isAccepted(request.fingerprint) { return false }
             guard awaitToken(position, request, hasNewer: !isCurrent) else { return false }
         }
         if isCurrent, settings.canRefreshCredential, !renewsInBackground(request, for: rateName(position, slot)) {
@@ -88,7 +80,7 @@ extension SendMachine {
     private mutating func awaitToken(_ position: Int, _ request: InFlightRequest, hasNewer: Bool) -> Bool {
         let slot = request.slot
         guard batches[slot].unsent.awaitToken(position, hasNewer: hasNewer) else { return false }
-        batches[slot].acceptedBeforeToken = acceptedSends
+        batches[slot].acceptedBeforeToken = evidence.acceptedSends
         enqueue(slot)
         if hasNewer {
             if request.isProbe { gate.mayProbe = true }
@@ -101,29 +93,24 @@ extension SendMachine {
         return true
     }
 
-    /// Whether FCM has accepted a send with the request's credential.
-    private mutating func isAccepted(_ request: InFlightRequest) -> Bool {
-        request.fingerprint != 0 && request.fingerprint == acceptedCredential
-    }
-
     /// Renews the access token of an accepted credential while sends continue: when one recipient has refused it since the
     /// last accepted send, however many messages are for it, or when it is fresh. A fresh token of a credential that FCM
     /// accepts is in order, so its 401s are the recipients' or the project's.
     ///
     /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
     mutating func renewsInBackground(_ request: InFlightRequest, for name: String) -> Bool {
-        guard isAccepted(request) else { return logRefusedToken(request) }
-        let recipient = ByteHash.of(name)
-        guard let doubtedToken, doubtedToken.credential == request.credential else {
-            doubtedToken = DoubtedToken(credential: request.credential, recipient: recipient)
-            actions.append(.renewCredential(request.credential))
-            return true
+        guard evidence.isAccepted(request.fingerprint) else { return logRefusedToken(request) }
+        switch evidence.doubt(request.credential, recipient: ByteHash.of(name)) {
+        case .first: actions.append(.renewCredential(request.credential))
+        case .sameRecipient: break
+        case .otherRecipient where gate.resources.isTokenFresh: break
+        case .otherRecipient: return logRefusedToken(request)
         }
-        return gate.resources.isTokenFresh || doubtedToken.recipient == recipient ? true : logRefusedToken(request)
+        return true
     }
 
     private mutating func logRefusedToken(_ request: InFlightRequest) -> Bool {
-        if tokenLogs.admits(now: now.monotonicNs) {
+        if logLimits.admitsRefusedToken(now: now.monotonicNs) {
             let job = sendJob(request.slot).id
             log(.warning, "FCM refused the access token: sends wait for the next one.", [("job", job)])
         }
@@ -136,7 +123,7 @@ extension SendMachine {
     /// Lets recipients be sent for which a newer access token has come, or does not come.
     mutating func releaseWhereTokenCame() {
         awaitsToken = false
-        for slot in slots(where: { $0.unsent.awaitsToken }) {
+        for slot in batches.slots(where: { $0.unsent.awaitsToken }) {
             let isCurrent = gate.resources.credentialGeneration == batches[slot].refusedToken
             if isCurrent, now.monotonicNs < batches[slot].awaitsTokenUntilNs {
                 awaitsToken = true
@@ -156,11 +143,9 @@ extension SendMachine {
     mutating func accepted(_ request: InFlightRequest) {
         let slot = request.slot
         guard !batches[slot].source.isManagement, !batches[slot].state.isLost else { return }
-        doubtedToken = nil
-        acceptedSends += 1
+        let isNew = evidence.accept(request.fingerprint)
         let isInDoubt = gate.blockReason != nil || !gate.doubted.isEmpty
-        guard isInDoubt || request.fingerprint != acceptedCredential else { return }
-        acceptedCredential = request.fingerprint
+        guard isInDoubt || isNew else { return }
         touch(slot)
         if request.fingerprint != 0 { batches[slot].pending.acceptedCredential = request.fingerprint }
         guard isInDoubt else { return }
@@ -175,13 +160,13 @@ extension SendMachine {
     var unsentOfOtherJobs: Int {
         (queue.singles.places + queue.fanouts.places).reduce(0) { count, place in
             guard !isRefused(place.slot) else { return count }
-            return count + batches[place.slot].unsent.left + (rounds[place.slot]?.unsent.count ?? 0)
+            return count + batches[place.slot].unsent.left + (batches[roundOf: place.slot]?.unsent.count ?? 0)
         }
     }
 
     /// Whether FCM has refused a recipient of the batch's job since the project is blocked.
     func isRefused(_ slot: Int) -> Bool {
-        !refusedJobs.isEmpty && refusedJobs.contains(batches[slot].source.job)
+        !evidence.refusedJobs.isEmpty && evidence.refusedJobs.contains(batches[slot].source.job)
     }
 
     /// Whether a batch may be sent from while the project is blocked.
@@ -219,15 +204,12 @@ extension SendMachine {
 
     /// Logs that the project is blocked, once a block, and once a minute where blocks come and go.
     mutating func logBlock(_ reason: String) {
-        guard !isBlockLogged, blockLogs.admits(now: now.monotonicNs) else { return }
-        isBlockLogged = true
+        guard logLimits.admitsBlock(now: now.monotonicNs) else { return }
         log(.error, "The project cannot send and is paused; one send a minute probes it.", [("reason", reason)])
     }
 
     mutating func logUnblock() {
-        guard isBlockLogged else { return }
-        isBlockLogged = false
-        log(.notice, "The project sends again.")
+        if logLimits.admitsBlockEnd() { log(.notice, "The project sends again.") }
     }
 
     /// The credential itself is refused: one recipient is parked with the reason, which blocks the project until its

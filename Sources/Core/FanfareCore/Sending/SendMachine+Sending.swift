@@ -4,9 +4,6 @@ internal import StreamWire
 
 /// The part of the machine that begins sends.
 extension SendMachine {
-    /// How long overloaded batches stand behind the others after FCM had no capacity, in nanoseconds.
-    private static var overloadBackoffNs: UInt64 { 5_000_000_000 }
-
     /// Begins every send that may begin.
     ///
     /// - Parameters:
@@ -27,7 +24,7 @@ extension SendMachine {
         }
         var room = room
         var done = 0
-        let isOverloaded = lastOverloadNs.map { now.monotonicNs < $0 + Self.overloadBackoffNs } ?? false
+        let isOverloaded = limit.wasOverloaded(now: now.monotonicNs)
         if isOverloaded || gate.blockReason != nil {
             // A job whose recipients all fail must not be the only one that tries FCM, and a refused one not the probe.
             func isLast(_ slot: Int) -> Bool { isRefused(slot) || (isOverloaded && batches[slot].isOverloaded) }
@@ -122,7 +119,7 @@ extension SendMachine {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
             }
-            if !rounds.isEmpty, let position = rounds[slot]?.position, let member = rounds[slot]?.next() {
+            if let position = batches[roundOf: slot]?.position, let member = batches[roundOf: slot]?.next() {
                 beginRequest(slot, Positions(position), member: member, job, adapter, &room)
             } else {
                 chooseCandidates(slot, count, sharing: most > 1)
@@ -171,10 +168,9 @@ extension SendMachine {
             switch management.spend(count, ahead: queue.managed.unsent, now: now.monotonicNs) {
             case .go: return count
             case .request(let wanted):
-                guard !isRequestingManagement else { return nil }
-                isRequestingManagement = true
                 actions.append(.requestManagement(wanted))
                 return nil
+            case .wait: return nil
             }
         }
         let count = most > 1 ? requestSize(slot) : 1
@@ -229,7 +225,7 @@ extension SendMachine {
     private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob) -> Int {
         guard job.countsRepeats else { return 0 }
         let hash = ByteHash.of(batches[slot].recipients[position].name)
-        return jobs[batches[slot].job]?.repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
+        return batches[jobOf: slot].repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
     }
 
     mutating func rateChecked(_ check: RateCheck, waitMs: Int64) {
@@ -257,7 +253,7 @@ extension SendMachine {
     ) {
         if member == nil, case .members(let progress) = batches[slot].recipients[positions[0]].text {
             // Its members go out one by one, as permits come.
-            rounds[slot] = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
+            batches[roundOf: slot] = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
             return settleRound(slot)
         }
         let history = batches[slot].recipients[positions[0]].history

@@ -68,67 +68,19 @@ public struct SendMachine {
     var management = ManagementRateLimiter()
     var refusals = OperationRefusals()
 
-    /// By their slots. They are changed in place, so a free slot holds ``HeldBatch/free`` and not nil.
-    var batches: [HeldBatch] = []
-    private var freeSlots: [Int] = []
-    /// Rounds over the members of a device group, by the slot of their batch, which has no other recipient.
-    var rounds: [Int: GroupRound] = [:]
-    public private(set) var batchCount = 0
-    var jobs: [HeldJob?] = []
-    private var freeJobs: [Int] = []
-    var jobSlots: [String: Int] = [:]
+    var batches = BatchTable()
+    var flushes = FlushList()
+    var evidence = CredentialEvidence()
+    var quarantine = ProjectQuarantine()
+    var logLimits = SendLogLimits()
 
-    /// Batches with something to write, in the order in which it came.
-    var dirty: [Int] = []
-    /// The verdicts on the answer that is being handled: one array for all answers.
+    /// Verdicts of the current answer. Reused, so that an answer allocates nothing.
     var verdicts: [Verdict] = []
-    /// The positions that the next request may carry: one array for all requests.
+    /// Positions that the next request may carry. Reused, so that a request allocates nothing.
     var candidates: [Int] = []
-    var isFlushArmed = false
     var isWakeArmed = false
-    var isRequestingManagement = false
-    var quarantine = Quarantine.none
-    /// Whether other projects wait for this one's quarantined batch.
-    var isQuarantineLimited = false
-    /// When the quarantined batch gives way to other projects, which wait for it; nanoseconds.
-    var quarantineEndsNs = UInt64.max
-    var lastOverloadNs: UInt64?
-    /// The access token that was last refused for a member of a group.
-    var refusedForMember: Int?
-    /// The fingerprint of the credential that had the last accepted send.
-    var acceptedCredential: UInt64 = 0
-    /// The first refusal of an access token since the last accepted send.
-    var doubtedToken: DoubtedToken?
-    /// Accepted sends so far.
-    var acceptedSends = 0
     /// Whether recipients wait for the next access token.
     var awaitsToken = false
-    /// Jobs with a recipient that FCM refused since the project is blocked; empty while it is not.
-    var refusedJobs: Set<String> = []
-    var refusalLogs = LogThrottle(seconds: 60)
-    var blockLogs = LogThrottle(seconds: 60)
-    /// Whether the log's last word on the project is that it is blocked.
-    var isBlockLogged = false
-    var holdNotice = HoldNotice()
-    /// What the last answer of FCM that asked this worker to wait said, and when it came; nanoseconds.
-    var askedToWait = (reason: "", atNs: UInt64(0))
-    var tokenLogs = LogThrottle(seconds: 60)
-    var credentialAlerts = LogThrottle(seconds: 60)
-    /// When each refusal of an operation was last logged, in the project's time, by its `raw_error`.
-    var loggedRefusals: [String: Int64] = [:]
-    /// Logs about jobs whose spec cannot be read, each once a minute.
-    var unreadableJobs: [String: LogThrottle] = [:]
-
-    /// Whether this project runs a quarantined batch, or waits to.
-    enum Quarantine: Equatable {
-        case none
-        /// It lets go of its batches, and asks for an exclusive quarantine when it holds none. May follow: waiting, none.
-        case emptying
-        /// It has asked the process' ``QuarantineGate`` for this mode. May follow: held, none.
-        case waiting(QuarantineMode)
-        /// It claims quarantined batches, one at a time, and runs them. May follow: none.
-        case held(QuarantineMode)
-    }
 
     /// - Parameters:
     ///   - seed: of the random numbers that spread retries.
@@ -147,9 +99,9 @@ public struct SendMachine {
     /// Requests in flight.
     public var inFlight: Int { requests.count }
     /// Whether everything that was decided is on its way to Redis.
-    public var isWritten: Bool { dirty.allSatisfy { !(batch($0)?.isDirty ?? false) } }
+    public var isWritten: Bool { flushes.allSatisfy { !(batch($0)?.isDirty ?? false) } }
     /// Whether it holds no batch.
-    public var isEmpty: Bool { batchCount == 0 }
+    public var isEmpty: Bool { batches.isEmpty }
     /// Whether nothing is in flight and nothing is left to send.
     public var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 
@@ -157,16 +109,17 @@ public struct SendMachine {
     public func request(_ tag: Int) -> InFlightRequest? { requests[tag] }
 
     /// The batch in a slot; nil if there is none.
-    public func batch(_ slot: Int) -> HeldBatch? {
-        batches.indices.contains(slot) && batches[slot].isHeld ? batches[slot] : nil
-    }
+    public func batch(_ slot: Int) -> HeldBatch? { batches.held(slot) }
+
+    /// Batches that it holds.
+    public var batchCount: Int { batches.count }
 
     /// The job of the batch in a slot; nil while its spec is being loaded.
-    public func job(of slot: Int) -> SendJob? { batch(slot).flatMap { jobs[$0.job]?.job } }
+    public func job(of slot: Int) -> SendJob? { batch(slot).flatMap { batches[job: $0.job].job } }
 
     /// The batches that it holds, for Redis to compare with what it knows.
     public var known: [FunctionLibrary.KnownBatch] {
-        batches.lazy.filter { $0.isHeld && !$0.state.isLost }.map { batch in
+        batches.all.filter { !$0.state.isLost }.map { batch in
             let isPreparing = batch.state.isPreparing
             return FunctionLibrary.KnownBatch(
                 name: batch.name,
@@ -201,10 +154,9 @@ public struct SendMachine {
         case .replay(let flush): replay(flush)
         case .rateChecked(let check, let waitMs): rateChecked(check, waitMs: waitMs)
         case .managementGranted(let count):
-            isRequestingManagement = false
             management.grant(count, now: now.monotonicNs)
         case .timer(.flush):
-            isFlushArmed = false
+            flushes.timerFired()
             flushAll()
         case .timer(.wake): isWakeArmed = false
         case .forgotten(let names): forgotten(names)
@@ -218,7 +170,7 @@ public struct SendMachine {
         }
     }
 
-    // MARK: The slab
+    // MARK: Batches
 
     // Functions that every send calls are `mutating`, although they change nothing: any other call copies the machine.
 
@@ -230,68 +182,26 @@ public struct SendMachine {
 
     /// Members of the batch's group that are still to be sent to.
     @inline(__always)
-    mutating func roundCount(_ slot: Int) -> Int { rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0 }
-
-    /// The slots in use that match.
-    func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
-        batches.indices.filter { batches[$0].isHeld && isWanted(batches[$0]) }
-    }
-
-    mutating func insert(_ batch: HeldBatch) -> Int {
-        batchCount += 1
-        jobs[batch.job]?.batches += 1
-        guard let slot = freeSlots.popLast() else {
-            batches.append(batch)
-            return batches.count - 1
-        }
-        batches[slot] = batch
-        return slot
-    }
+    mutating func roundCount(_ slot: Int) -> Int { batches[roundOf: slot]?.unsent.count ?? 0 }
 
     /// Removes a batch, and its job with the last one.
     mutating func remove(_ slot: Int) {
         unqueue(slot)
-        let (job, wasQuarantined) = (batches[slot].job, batches[slot].isQuarantined)
-        defer { if wasQuarantined { leaveQuarantineUnlessRunning() } }
-        batches[slot] = .free
-        rounds[slot] = nil
-        freeSlots.append(slot)
-        batchCount -= 1
-        jobs[job]?.batches -= 1
-        guard let held = jobs[job], held.batches == 0 else { return }
-        if jobSlots[held.id] == job { jobSlots[held.id] = nil }
-        jobs[job] = nil
-        freeJobs.append(job)
-    }
-
-    /// The slot of a job, which is made if there is none.
-    mutating func jobSlot(_ id: String, born: String) -> Int {
-        if let slot = jobSlots[id], jobs[slot]?.born == born { return slot }
-        return newJobSlot(id, born: born)
-    }
-
-    /// A new slot for a job. An earlier job of the same id keeps its own until its batches are removed.
-    mutating func newJobSlot(_ id: String, born: String = "") -> Int {
-        let slot = freeJobs.popLast() ?? jobs.count
-        if slot == jobs.count { jobs.append(nil) }
-        jobs[slot] = HeldJob(id: id, born: born)
-        jobSlots[id] = slot
-        return slot
+        let wasQuarantined = batches[slot].isQuarantined
+        batches.remove(slot)
+        if wasQuarantined { leaveQuarantineUnlessRunning() }
     }
 
     /// The job of a batch that is prepared.
     @inline(__always)
-    mutating func sendJob(_ slot: Int) -> SendJob {
-        guard let job = jobs[batches[slot].job]?.job else { preconditionFailure("a prepared batch has its job") }
-        return job
-    }
+    mutating func sendJob(_ slot: Int) -> SendJob { batches.sendJob(slot) }
 
     /// The outcome rules' input besides a recipient of the batch.
     @inline(__always)
     mutating func situation(_ slot: Int) -> OutcomeRules.Situation {
         OutcomeRules.Situation(
             job: sendJob(slot),
-            ending: jobs[batches[slot].job]?.ending,
+            ending: batches[jobOf: slot].ending,
             now: now
         )
     }

@@ -54,7 +54,7 @@ struct MachineRig {
         let reason = machine.gate.reason(for: .sending, now: now.monotonicNs)
         let wasBlocked = machine.gate.blockReason != nil
         // A probe whose token was refused is repeated.
-        let mayProbe = machine.gate.mayProbe || machine.slots { $0.awaitsTokenForProbe }.count == 1
+        let mayProbe = machine.gate.mayProbe || machine.batches.slots { $0.awaitsTokenForProbe }.count == 1
         var probes = 0
         machine.send(within: room, now: now, into: &actions)
         for action in actions {
@@ -88,7 +88,7 @@ struct MachineRig {
     mutating func hold(_ claim: Claim, _ spec: JobSpec) -> Int {
         self.claim(claim, permits: 1_000)
         handle(.specLoaded(job: claim.job, spec))
-        return machine.slots { $0.source.epoch == claim.epoch && $0.source.job == claim.job }.first ?? -1
+        return machine.batches.slots { $0.source.epoch == claim.epoch && $0.source.job == claim.job }.first ?? -1
     }
 
     /// Answers a request.
@@ -189,7 +189,7 @@ struct MachineRig {
     }
 
     private func check() {
-        let pending = machine.slots { _ in true }.map { slot in
+        let pending = machine.batches.slots { _ in true }.map { slot in
             machine.batches[slot].pending.uncommitted
         }
         #expect(machine.gate.uncommitted == pending.reduce(0, +) + flushes.reduce(0) { $0 + $1.uncommitted })
@@ -202,17 +202,16 @@ struct MachineRig {
             }
             #expect(batch.isQueued && batch.state == .sending)
         }
-        let isDirty = machine.slots { $0.isDirty }
+        let isDirty = machine.batches.slots { $0.isDirty }
         #expect(isDirty.isEmpty || flushAt != nil, "what waits to be written has its timer")
-        #expect(isDirty.allSatisfy(machine.dirty.contains))
+        #expect(isDirty.allSatisfy(machine.flushes.contains))
     }
 
     /// Nothing is left of anything: not a batch, a job, a request, or an uncommitted result.
     func expectEmpty(_ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(machine.isEmpty && machine.isIdle, comment, sourceLocation: sourceLocation)
-        #expect(machine.slots { _ in true }.isEmpty, comment, sourceLocation: sourceLocation)
-        #expect(machine.jobs.allSatisfy { $0 == nil }, comment, sourceLocation: sourceLocation)
-        #expect(machine.jobSlots.isEmpty, comment, sourceLocation: sourceLocation)
+        #expect(machine.batches.slots { _ in true }.isEmpty, comment, sourceLocation: sourceLocation)
+        #expect(machine.batches.isEmpty, comment, sourceLocation: sourceLocation)
         #expect(machine.queue.unsent == 0 && machine.queue.managed.unsent == 0, comment, sourceLocation: sourceLocation)
         #expect(machine.gate.uncommitted == 0, comment, sourceLocation: sourceLocation)
         #expect(requests.isEmpty && flushes.isEmpty && checks.isEmpty, comment, sourceLocation: sourceLocation)

@@ -99,7 +99,7 @@ import Testing
         var rig = rig(row.start)
         let flights = rig.requests.count
         happen(row.event, &rig)
-        if rig.machine.slots(where: { $0.state.isPreparing }).count > 0 {
+        if rig.machine.batches.slots(where: { $0.state.isPreparing }).count > 0 {
             rig.handle(.specLoaded(job: "j", .message()))
         }
         rig.lend(100)
@@ -212,8 +212,10 @@ import Testing
         rig = rig.hearing(.stop(job: "j", epoch: 4))
         // After a resume the same batch is held twice.
         #expect(rig.releases == [.init(batch: "j/0", epoch: "4", watermark: nil)] || rig.state(0) == .stopping)
-        #expect(rig.machine.slots { $0.state == .sending }.map { rig.machine.batches[$0].source.epoch } == ["9"])
-        #expect(rig.machine.slots { $0.state.isPreparing }.map { rig.machine.batches[$0].name } == ["other/0"])
+        #expect(
+            rig.machine.batches.slots { $0.state == .sending }.map { rig.machine.batches[$0].source.epoch } == ["9"]
+        )
+        #expect(rig.machine.batches.slots { $0.state.isPreparing }.map { rig.machine.batches[$0].name } == ["other/0"])
     }
 
     @Test func newsOfAnUnknownJobOrStatusAreIgnored() {

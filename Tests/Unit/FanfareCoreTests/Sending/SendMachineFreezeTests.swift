@@ -73,7 +73,7 @@ import Testing
         rig.lend(3)
         rig.send()
         #expect(rig.requests.count == 3)
-        #expect(rig.machine.batches.first?.recipients.map(\.history.attempts) == [0, 0, 0])
+        #expect(rig.machine.batch(0)?.recipients.map(\.history.attempts) == [0, 0, 0])
     }
 
     @Test func requestOfAPausedJobThatDidNotBeginIsGivenBack() {

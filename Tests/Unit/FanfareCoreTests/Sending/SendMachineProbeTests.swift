@@ -70,7 +70,7 @@ import Testing
         rig.handle(.claimReplied(blocked(refused: ["bad"]), askedNs: rig.now.monotonicNs))
         rig.advance(milliseconds: 1)
         rig.handle(.claimReplied(.empty(), askedNs: rig.now.monotonicNs))
-        #expect(rig.machine.gate.blockReason == nil && rig.machine.refusedJobs.isEmpty)
+        #expect(rig.machine.gate.blockReason == nil && rig.machine.evidence.refusedJobs.isEmpty)
         rig.advance(milliseconds: 1)
         rig.handle(.claimReplied(blocked(refused: []), askedNs: rig.now.monotonicNs))
         #expect(try #require(call(&rig)).others == 5)

@@ -248,7 +248,7 @@ private struct RandomRun {
     }
 
     private mutating func forget() {
-        let slots = rig.machine.slots { _ in true }
+        let slots = rig.machine.batches.slots { _ in true }
         guard let slot = slots.randomElement(using: &random), let batch = rig.machine.batch(slot) else { return }
         rig.handle(.forgotten([batch.name]))
     }
