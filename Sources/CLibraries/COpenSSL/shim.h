@@ -45,7 +45,7 @@ static inline int copenssl_is_verification_failure(unsigned long code) {
 
 // SSL_select_next_proto drops `const` from its result, which SSL_CTX_set_alpn_select_cb asks for.
 // `list`: the server's protocols, most wanted first, in ALPN's own form: a byte of length before each, 0 at the end.
-// Without a common protocol the handshake goes on and negotiates none.
+// Without a common protocol the handshake continues and negotiates none.
 static inline int copenssl_select_protocol(SSL *session, const unsigned char **chosen, unsigned char *length,
                                            const unsigned char *offered, unsigned int count, void *list) {
     (void)session;

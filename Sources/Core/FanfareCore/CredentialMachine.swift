@@ -118,7 +118,7 @@ public struct CredentialMachine: Equatable, Sendable {
 
     /// The endpoint refused the credential itself.
     public mutating func fetchRefused(reason: String, nowMs: Int64, jitter: Double = 0) {
-        // Sends go on with the old token while it works; the fetch is tried again.
+        // Sends continue with the old token while it works; the fetch is tried again.
         if case .refreshing(let ends) = state, nowMs < ends { return fetchDelayed(nowMs: nowMs, jitter: jitter) }
         state = .failed(reason: reason)
     }
@@ -134,7 +134,7 @@ public struct CredentialMachine: Equatable, Sendable {
         }
     }
 
-    /// Fetches a newer token while sends go on with the current one: another API refused it.
+    /// Fetches a newer token while sends continue with the current one: another API refused it.
     public mutating func renew(_ refused: Generation) {
         guard refused == generation, case .valid(let ends, let renew) = state else { return }
         state = .valid(endsMs: ends, renewMs: min(renew, notBeforeMs))

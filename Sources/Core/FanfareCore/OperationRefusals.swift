@@ -1,7 +1,8 @@
 /// Decides whether an operation on topics or groups is retried or fails when its API refuses the access token.
 ///
-/// Sends use the same token with another API, so it is renewed while sends go on with it. An operation that is refused
-/// with a newer token than the first refused one fails, and so do all later ones until the API accepts a token again.
+/// Sends use the same token with another API, so it is renewed while sends continue with it. An operation that is
+/// refused with a newer token than the first refused one fails, and so do all later ones until the API accepts a token
+/// again.
 struct OperationRefusals: Equatable, Sendable {
     typealias Generation = CredentialMachine.Generation
 

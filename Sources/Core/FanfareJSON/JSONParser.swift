@@ -19,7 +19,7 @@ public struct JSONScanner {
     /// The first byte not yet read; never beyond the end.
     package internal(set) var next: Int
     private let start: Int
-    /// The index behind the text's last byte.
+    /// The index after the text's last byte.
     let end: Int
     private let maxDepth: Int
     private var depth = 0
@@ -90,7 +90,7 @@ public struct JSONScanner {
         return elements
     }
 
-    /// Moves to the quote before the next member's name; false behind the closing brace.
+    /// Moves to the quote before the next member's name; false after the closing brace.
     package mutating func findMember(isFirst: Bool) throws(JSONError) -> Bool {
         guard try findPart(isFirst: isFirst, closing: "}", "missing comma or closing brace in an object") else {
             return false
@@ -101,7 +101,7 @@ public struct JSONScanner {
         return true
     }
 
-    /// Moves to the next element; false behind the closing bracket.
+    /// Moves to the next element; false after the closing bracket.
     package mutating func findElement(isFirst: Bool) throws(JSONError) -> Bool {
         try findPart(isFirst: isFirst, closing: "]", "missing comma or closing bracket in an array")
     }
@@ -120,14 +120,14 @@ public struct JSONScanner {
         return true
     }
 
-    /// Moves from behind a name to its value.
+    /// Moves from the end of a name to its value.
     package mutating func skipColon() throws(JSONError) {
         skipSpace()
         guard skip(":") else { throw error("missing colon after a name") }
         skipSpace()
     }
 
-    /// Moves behind the opening bracket or brace of an array or object.
+    /// Moves past the opening bracket or brace of an array or object.
     package mutating func enter() throws(JSONError) {
         guard depth < maxDepth else { throw error("nested deeper than \(maxDepth) levels") }
         depth += 1

@@ -1,4 +1,4 @@
-/// Finds the places of values in a JSON text, for messages to the person who wrote it.
+/// Finds the places of values in a JSON text, for messages to its author.
 public enum JSONPlace {
     /// The byte at which the member or element that a path names begins, or the innermost one around it that the text
     /// has; nil if the text is not JSON or has none of them.

@@ -29,7 +29,7 @@ extension ArraySlice<UInt8> {
 
 /// Finds a byte in a text eight bytes at a time, on every platform and without the C library.
 package enum ByteSearch {
-    /// The index of the first byte with this value at or behind `start`; nil when there is none.
+    /// The index of the first byte with this value at or after `start`; nil when there is none.
     package static func firstIndex(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         guard start >= 0, start < bytes.count, let base = bytes.baseAddress else { return nil }
         let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)

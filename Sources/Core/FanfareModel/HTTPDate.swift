@@ -8,7 +8,7 @@
 public enum HTTPDate {
     private static let fixdate = Array("###, ## ### #### ##:##:## GMT".utf8)
     private static let asctime = Array("### ### ## ##:##:## ####".utf8)
-    /// Of RFC 850, behind the weekday.
+    /// Of RFC 850, after the weekday.
     private static let rfc850 = Array(", ##-###-## ##:##:## GMT".utf8)
     private static let weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     private static let longWeekdays = [

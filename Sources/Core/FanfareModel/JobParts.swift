@@ -22,7 +22,7 @@ public struct JobGuards: Equatable, Sendable {
     public var ratePerMinute: Int?
     /// The size of the canary, as a number (`1000`) or as a share (`1%`, `0.5%`); nil without the field.
     public var canary: String?
-    /// Length of the pause behind the canary, milliseconds; nil when the job waits for `job resume`.
+    /// Length of the pause after the canary, milliseconds; nil when the job waits for `job resume`.
     public var canaryWaitMs: Int64?
     /// Conditions such as `failed>5%; unknown>1%`; nil without the field.
     public var stopIf: String?

@@ -1,11 +1,11 @@
 /// A date and a time of day on the clocks of any zone, such as `2027-03-01T09:00`, and the ids of the jobs that begin then.
 ///
 /// The jobs of `sale` are named by the UTC time of their instants: `sale.0800Z`. Zones are up to 26 hours apart, so that
-/// two instants may show one UTC time on different days. Those of zones east of UTC+12 are therefore named `sale.2000Z.east`,
-/// and those of UTC-12 and west of it `sale.2100Z.west`. An id depends on the local time and the instant alone, not on the
-/// other zones, so that a repeated push names the same jobs.
+/// two instants may show one UTC time on different days. Jobs of zones east of UTC+12 are therefore named
+/// `sale.2000Z.east`, and jobs of UTC-12 and west of it `sale.2100Z.west`. An id depends on the local time and the
+/// instant alone, not on the other zones, so that a repeated push names the same jobs.
 public struct LocalTime: Equatable, Sendable {
-    /// The ends of a job's id behind the UTC time.
+    /// The ends of a job's id after the UTC time.
     public static let sides = ["", ".east", ".west"]
     /// Bytes of the longest end of an id: `.2100Z.west`.
     public static let longestEnd = 11

@@ -3,7 +3,7 @@
 public struct RecipientList: Sendable {
     /// The text that names most of them.
     private let text: [UInt8]
-    /// The other recipients, one behind the other.
+    /// The other recipients, one after the other.
     private var others: [UInt8] = []
     /// The place of each in ``text`` followed by ``others``.
     private var spans: [Range<UInt32>] = []

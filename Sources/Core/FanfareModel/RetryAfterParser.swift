@@ -90,7 +90,7 @@ public enum RetryAfterParser {
         return ms > 0 ? .wait(ms: ms) : RetryAfter.none
     }
 
-    /// The values of a header, without blanks and quotes. A comma behind a weekday's name belongs to a date.
+    /// The values of a header, without blanks and quotes. A comma after a weekday's name belongs to a date.
     private static func elements(_ text: String) -> [[UInt8]] {
         var elements: [[UInt8]] = []
         for part in text.utf8.split(separator: UInt8(ascii: ",")) {

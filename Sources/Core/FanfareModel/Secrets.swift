@@ -25,7 +25,7 @@ public struct BearerToken: Sendable, Redacted {
         return isEqual(given[scheme.count...])
     }
 
-    /// Whether the text, as a person typed it, is this token.
+    /// Whether the text, as a user typed it, is this token.
     public func accepts(_ given: String) -> Bool { isEqual(Array(given.utf8)[...]) }
 
     /// Compares every byte, whichever differs first.

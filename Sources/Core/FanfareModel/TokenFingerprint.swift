@@ -25,7 +25,7 @@ public struct TokenFingerprint: Equatable, Sendable {
         bytes.append(three)
     }
 
-    /// Whether a list of fingerprints, one behind the other, holds this one.
+    /// Whether a list of fingerprints, one after the other, holds this one.
     public func isIn(_ list: [UInt8]) -> Bool {
         stride(from: 0, to: list.count - 2, by: Self.byteCount).contains { at in
             list[at] == one && list[at + 1] == two && list[at + 2] == three

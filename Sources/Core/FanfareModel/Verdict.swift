@@ -79,8 +79,8 @@ public enum Verdict: Equatable, Sendable {
     /// block the project until an operator acts.
     case blockProject(Failure)
 
-    /// How long every send of the project waits because of this answer, in milliseconds: FCM refused the project's quota.
-    /// nil when it may go on.
+    /// How long every send of the project waits because of this answer, in milliseconds: FCM refused the project's
+    /// quota. nil when sends may continue.
     public var holdProjectMs: Int64? {
         // The floor is the recipient's own: a Retry-After of a second holds the others for that second only.
         guard case .retry(let retry) = self, retry.scope == .project else { return nil }

@@ -19,7 +19,7 @@ public enum MergePatch {
 
     /// The same for two objects, such as a variant and the message.
     public static func apply(_ patch: JSONObject, to target: JSONObject) -> JSONObject {
-        // A removed member leaves nil behind. The table keeps a patch with thousands of names linear.
+        // A removed member becomes nil. The table keeps a patch with thousands of names linear.
         var members: [JSONObject.Member?] = []
         var places: [[UInt8]: Int] = [:]
         members.reserveCapacity(target.count + patch.count)

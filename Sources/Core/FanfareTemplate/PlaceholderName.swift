@@ -9,7 +9,7 @@ public struct PlaceholderName: Hashable, Sendable {
     /// The rule for names as errors spell it.
     public static let pattern = "[A-Za-z_][A-Za-z0-9_]{0,31}"
 
-    // No name has a zero byte, so the bytes behind a shorter one are zero.
+    // No name has a zero byte, so the bytes after a shorter one are zero.
     private var first: UInt64 = 0
     private var second: UInt64 = 0
     private var third: UInt64 = 0

@@ -12,7 +12,7 @@ internal import FanfareJSON
 /// | any other `{{` | an error |
 /// | anything else | itself, `}}` and single braces included |
 ///
-/// No white space is allowed beside a name. A fallback is everything between the first `|` and the first `}}` behind it:
+/// No white space is allowed beside a name. A fallback is everything between the first `|` and the first `}}` after it:
 /// it may be empty and may contain `|` and single braces. Within a fallback `{{{{` is `{{`, and any other `{{` is an error.
 /// So `{{{name}}` is an error (a bad name), `{{{{{name}}` is the text `{{{name}}`, `{{{{{{name}}` is `{{` followed by a
 /// value, `{{{{name}}}}` is the text `{{name}}}}`, and `{{name}}}` is a value followed by `}`.

@@ -41,7 +41,7 @@ public struct RecipientElement: Sendable {
 
     /// Reads the next element of an array of recipients. Offsets in errors count from the start of the whole text.
     ///
-    /// - Parameter scanner: stands at the element, and afterwards behind it. Its text is kept in memory.
+    /// - Parameter scanner: stands at the element, and afterwards at its end. Its text is kept in memory.
     public init(from scanner: inout JSONScanner) throws(TemplateFault) {
         var reader = RecipientReader(scanner: scanner)
         do throws(ReadingError) {

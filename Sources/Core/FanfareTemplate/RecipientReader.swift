@@ -77,7 +77,7 @@ struct RecipientReader {
             try json { (scanner) throws(JSONError) in try scanner.skipColon() }
             if fault == nil { checkName(name, at: index) }
             index += 1
-            // Behind a fault, the rest is only checked to be JSON.
+            // After a fault, the rest is only checked to be JSON.
             if let name, fault == nil {
                 try readValue(of: name)
             } else {

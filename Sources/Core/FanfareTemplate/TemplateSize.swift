@@ -31,7 +31,7 @@ public struct TemplateSize: Equatable, Sendable {
     private let names: [PlaceholderName]
     /// The totals of the message with every placeholder empty.
     private let constants: [Int]
-    /// The weights of the first total by name, then those of the second, and so on.
+    /// The weights of the first total by name, then the weights of the second, and so on.
     private let weights: [Weight]
 
     /// - Parameters:

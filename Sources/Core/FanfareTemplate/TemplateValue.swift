@@ -36,7 +36,7 @@ public struct TemplateValue: Equatable, Sendable {
     /// The value's UTF-8 without escapes.
     @inlinable public var unescaped: UnescapedBytes { UnescapedBytes(escaped.bytes) }
 
-    /// Whether JSON escapes the byte, among those that occur in ``escaped``.
+    /// Whether JSON escapes the byte, one of the bytes that occur in ``escaped``.
     @inlinable
     static func isEscaped(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") }
 }

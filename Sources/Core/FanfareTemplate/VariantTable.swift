@@ -2,7 +2,7 @@ public import FanfareModel
 
 /// The variants of a personal job by name, and the base message for every other recipient.
 public struct VariantTable<Value: Sendable>: Sendable {
-    /// For recipients without a variant, and for those whose variant has no entry.
+    /// For recipients without a variant, or with a variant that has no entry.
     public let base: Value
     private let variants: [SharedText: Value]
     /// The variants that have `-` or `_` in their names, with `-` for `_`: languages are written both ways. Of two that are

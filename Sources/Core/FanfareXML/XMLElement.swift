@@ -1,4 +1,4 @@
-/// A name as XML namespaces mean it: what a prefix stands for, and the part behind it.
+/// A name as XML namespaces mean it: what a prefix stands for, and the part after it.
 public struct XMLName: Hashable, Sendable {
     /// Empty where none is declared.
     public var namespace: String

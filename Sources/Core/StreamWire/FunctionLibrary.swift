@@ -48,7 +48,7 @@ public enum FunctionLibrary {
 
     public static func list() -> RedisCommand { RedisCommand("FUNCTION", "LIST", "LIBRARYNAME", name) }
 
-    /// A call with its arguments in the function's order and by its names, and `rest` behind them.
+    /// A call with its arguments in the function's order and by its names, and `rest` after them.
     static func call(
         _ function: String,
         _ keys: ProjectKeys,

@@ -74,7 +74,7 @@ public struct RedisCommand: Equatable, Sendable {
         append { $0.appendDecimal(Int64(number)) }
     }
 
-    /// Appends copies of another command's words from one of them on, behind their number.
+    /// Appends copies of another command's words from one of them on, after their number.
     mutating func appendCounted(_ other: RedisCommand, from first: Int) {
         append(other.count - first)
         guard other.shared.isEmpty else {
@@ -92,7 +92,7 @@ public struct RedisCommand: Equatable, Sendable {
 
     public var byteCount: Int { shared.reduce(bytes.count) { $0 + $1.count } }
 
-    /// The bytes of a word. A word of recipients is made anew by each access.
+    /// The bytes of a word. Each access makes a word of recipients again.
     public func word(_ index: Int) -> ArraySlice<UInt8> {
         switch sharedWord(index)?.content {
         case .bytes(let word)?: return word

@@ -48,7 +48,7 @@ public struct ResultBuffer: Equatable, Sendable {
     private var items: [Item] = []
     /// The objects that the results stream gets, as they travel: nothing, or a list in its brackets.
     private var objects: [UInt8] = []
-    /// The spare objects, one behind the other.
+    /// The spare objects, one after the other.
     private var spares: [UInt8] = []
     /// The error of each failed result, in their order.
     private var failures: [FailureKind] = []

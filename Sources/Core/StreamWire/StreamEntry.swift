@@ -53,7 +53,7 @@ public struct StreamEntry: Sendable {
         (value.array ?? []).allSatisfy { $0.array?.last?.array?.isEmpty ?? true }
     }
 
-    /// Whether an entry's id stands behind another. A malformed id counts as 0.
+    /// Whether an entry's id comes after another. A malformed id counts as 0.
     public static func isLater(_ id: String, than other: String) -> Bool {
         func parts(_ id: String) -> (UInt64, UInt64) {
             let parts = id.split(separator: "-").map { UInt64($0) ?? 0 }

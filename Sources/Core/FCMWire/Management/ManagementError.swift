@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// The error that an answer of 400 to 599 of a management interface names. Its forms are those of ``ForeignAnswer``.
+/// The error that an answer of 400 to 599 of a management interface names. It takes the forms of ``ForeignAnswer``.
 struct ManagementError {
     /// The code or words; empty if the answer has none.
     let code: String

@@ -3,7 +3,7 @@ internal import FanfareModel
 /// Verdicts that the management interfaces share. Their operations are idempotent, so an unknown outcome is retried and
 /// no result is flagged `maybe_dup`.
 ///
-/// An operation that its API refuses fails; sends and other operations go on, because sends go to another API.
+/// An operation that its API refuses fails; sends and other operations continue, because sends go to another API.
 struct ManagementVerdicts {
     let family: CodeFamily
     /// False for a server key, which cannot be renewed: an operation that is refused with it fails at once.
@@ -68,7 +68,7 @@ struct ManagementVerdicts {
     }
 
     /// The verdict on an operation that its API refuses. The failure names the API beside the wire's code, because
-    /// sends with the same credentials may go on.
+    /// sends with the same credentials may continue.
     func refused(_ verdict: Verdict) -> Verdict {
         switch verdict {
         case .refreshCredential(let failure) where canRefresh: .refreshCredential(named(failure))

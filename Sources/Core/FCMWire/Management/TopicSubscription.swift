@@ -80,7 +80,7 @@ public enum TopicSubscription {
         }
         guard case .retry(var retry) = verdict else { return verdict }
         retry.mayHaveArrived = false
-        // The quota of management is not that of sends, which go on.
+        // The quota of management is not that of sends, which continue.
         if retry.scope == .project { retry.scope = .recipient }
         return .retry(retry)
     }

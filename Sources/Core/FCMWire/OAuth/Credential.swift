@@ -139,7 +139,7 @@ public enum CredentialKind: String, Equatable, Sendable {
     case metadata
 }
 
-/// A person's login, as `gcloud auth application-default login` writes it (AIP-4113).
+/// A user's login, as `gcloud auth application-default login` writes it (AIP-4113).
 public struct AuthorizedUser: Equatable, Sendable, Redacted {
     private static let googleTokenURI = "https://oauth2.googleapis.com/token"
 

@@ -1,5 +1,5 @@
-/// A short name of a credential that says nothing about its secret: the first eight bytes of a SHA-256. Redis keeps those
-/// of credentials that had an accepted send.
+/// A short name of a credential that says nothing about its secret: the first eight bytes of a SHA-256. Redis keeps the
+/// fingerprints of credentials that had an accepted send.
 public enum CredentialFingerprint {
     /// Another key of the same identity is another credential.
     public static func of(_ credential: Credential) -> UInt64 {

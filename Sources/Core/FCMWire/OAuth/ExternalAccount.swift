@@ -5,7 +5,7 @@ public import FanfareModel
 public struct ExternalAccount: Equatable, Sendable, Redacted {
     /// Source of the subject token.
     public enum Source: Equatable, Sendable {
-        /// A file, read anew for each exchange. The credential file's folder is part of a path that was relative.
+        /// A file, read again for each exchange. The credential file's folder is part of a path that was relative.
         case file(String)
         /// A GET with header lines.
         case url(String, headers: [String])

@@ -46,7 +46,7 @@ public struct TokenCall: Equatable, Sendable, Redacted {
         )
     }
 
-    /// Asks for no scope: the token has those that the person granted.
+    /// Asks for no scope: the token has the scopes that the user granted.
     static func refresh(_ user: AuthorizedUser) -> TokenCall {
         let pairs = [
             ("grant_type", "refresh_token"), ("client_id", user.client.id), ("client_secret", user.client.secret),

@@ -38,7 +38,7 @@ public struct TokenError: Error, Equatable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// False when a person must act: a deleted key, a wrong clock, a missing right.
+    /// False when an operator must act: a deleted key, a wrong clock, a missing right.
     public var isRetryable: Bool { kind == .retry }
 
     /// The assertion's times did not suit the endpoint: a clock is wrong, here or there, and not the credential. Google's

@@ -3,8 +3,9 @@ public import FanfareModel
 /// One exchange of a credential for an access token, as a chain of steps: events go in, actions come out.
 ///
 /// A service account's key signs an assertion; a refresh token is posted; a subject token is read and posted to the
-/// Security Token Service; the metadata server is asked. If another service account is to be used, `generateAccessToken`
-/// follows. The chain starts anew for each access token, so that a rotated subject token is read each time.
+/// Security Token Service; the metadata server is asked. If another service account is to be used,
+/// `generateAccessToken` follows. The chain starts again for each access token, so that a rotated subject token is read
+/// each time.
 public struct TokenExchange: Sendable, Redacted {
     public enum Action: Equatable, Sendable {
         /// Read this file of at most ``Credential/maximumBytes``; answer with ``fileRead(_:)``.

@@ -2,9 +2,9 @@ public import FanfareModel
 
 /// Legacy HTTP in plain text: what one answer means for its one token.
 ///
-/// The codes are those of legacy JSON, and so is everything that a status says; plain text tells of a server's trouble
-/// by a 5xx alone. An answer in JSON is read as such. A whole line `id=…` or `Error=…` counts; where a 200 was cut
-/// before the end of that line, the outcome is ambiguous.
+/// Codes and statuses mean what they mean in legacy JSON; plain text tells of a server's trouble by a 5xx alone. An
+/// answer in JSON is read as such. A whole line `id=…` or `Error=…` counts; where a 200 was cut before the end of that
+/// line, the outcome is ambiguous.
 public enum PlainTextResponse {
     /// - Parameters:
     ///   - recipient: the token that the request named; a canonical id is one that differs from it.

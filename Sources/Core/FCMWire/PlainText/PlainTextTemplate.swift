@@ -10,7 +10,7 @@ public struct PlainTextTemplate: Sendable {
 
     /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
-    /// Bytes of the request behind the token.
+    /// Bytes of the request after the token.
     let tail: [UInt8]
 
     /// - Throws: naming the first field that has no counterpart in plain text, such as `message.notification`.

@@ -88,7 +88,7 @@ private struct PersonalMessage: Sendable {
     /// The end of a v1 request whose last header names a moment. No placeholder stands in it.
     private struct Ending: Sendable {
         let slot: RequestTemplate.ExpirationSlot
-        /// Bytes behind the slot.
+        /// Bytes after the slot.
         let rest: [UInt8]
     }
 

@@ -6,7 +6,7 @@ public struct RequestTemplate: Sendable {
     /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
     private let isV1: Bool
-    /// Bytes of the request behind the target.
+    /// Bytes of the request after the target.
     let tail: [UInt8]
     /// The part of `tail` that depends on the time of the attempt; nil when there is none.
     let expiration: ExpirationSlot?
@@ -140,7 +140,7 @@ extension RequestTemplate {
 }
 
 extension JSONObject {
-    /// The members, each behind a comma: they follow the target.
+    /// The members, each after a comma: they follow the target.
     var memberBytes: [UInt8] {
         var bytes: [UInt8] = []
         for member in members {

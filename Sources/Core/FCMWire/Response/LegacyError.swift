@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareModel
 
-/// The error that a legacy answer of 400 to 599 names. Its forms are those of ``ForeignAnswer``.
+/// The error that a legacy answer of 400 to 599 names. It takes the forms of ``ForeignAnswer``.
 struct LegacyError {
     /// The code or sentence; empty if the answer has none.
     let code: String

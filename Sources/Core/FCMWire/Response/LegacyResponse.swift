@@ -4,8 +4,8 @@ public import FanfareModel
 /// Legacy HTTP: what one answer means for each recipient of its request, by index.
 ///
 /// A status other than 200 concerns the whole request. A 200 has a result for each token, and a Retry-After applies to
-/// those that are retried. If the results do not match the request in number, no outcome is known. If the body was cut
-/// short, the complete results at its front count by position, and every other outcome is ambiguous.
+/// the tokens that are retried. If the results do not match the request in number, no outcome is known. If the body was
+/// cut short, the complete results at its front count by position, and every other outcome is ambiguous.
 public enum LegacyResponse {
     /// One verdict for each recipient, in the request's order; always as many as there are recipients.
     ///
@@ -29,7 +29,7 @@ public enum LegacyResponse {
             return all(context.wholeRequest(isOneRecipient: recipients.count == 1))
         }
         guard AnswerBody.isJSON(answer) else { return all(context.unclear("not FCM's answer")) }
-        // A closed object is whole, even if the stream did not end behind it.
+        // A closed object is whole, even if the stream did not end after it.
         guard let value = try? JSONParser.parse(answer.body) else {
             return context.verdicts(LegacyFront(answer.body), recipients: recipients)
         }

@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// Verdicts that do not depend on the protocol. The classes and their proofs are those of the page "Guarantees".
+/// Verdicts that do not depend on the protocol. The classes and their proofs are on the page "Guarantees".
 enum SharedVerdicts {
     /// The verdict on a request without an answer of its protocol.
     static func withoutAnswer(_ outcome: RequestOutcome, atMostOnce: Bool) -> Verdict {

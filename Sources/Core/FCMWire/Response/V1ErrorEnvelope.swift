@@ -44,7 +44,7 @@ struct V1ErrorEnvelope: Equatable {
         fcmCode ?? reasons.first ?? status ?? ""
     }
 
-    /// ``rawCode``, and behind a colon what the details add: Apple's reason, the fields, or the quota. Such as
+    /// ``rawCode``, and after a colon what the details add: Apple's reason, the fields, or the quota. Such as
     /// `INVALID_ARGUMENT: message.android.ttl`.
     var rawError: String {
         let fields = violatedFields.isEmpty ? nil : violatedFields.prefix(3).joined(separator: ", ")

@@ -1,4 +1,4 @@
-/// Acknowledgements on one connection: those that are owed, and the last ones sent, in case FCM refuses one.
+/// Acknowledgements on one connection: the owed ones, and the last ones sent, in case FCM refuses one.
 struct XMPPAckBook: Equatable {
     struct Ack: Equatable {
         var to: String

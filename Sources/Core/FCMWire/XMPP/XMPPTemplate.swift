@@ -5,7 +5,7 @@ public import FanfareModel
 public struct XMPPTemplate: Sendable {
     /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
-    /// Bytes of the stanza behind the target and the id.
+    /// Bytes of the stanza after the target and the id.
     let tail: [UInt8]
 
     /// - Throws: naming the first field that cannot travel over XMPP, such as `message.restricted_package_name`.

@@ -14,7 +14,7 @@ struct XMPPWindow: Equatable {
 
     private var entries: [String: Entry] = [:]
     private var next: UInt64 = 0
-    /// No entry is due before this; looked up anew only when it has come.
+    /// No entry is due before this; looked up again only when it has come.
     private(set) var dueMs: Int64?
 
     var count: Int { entries.count }

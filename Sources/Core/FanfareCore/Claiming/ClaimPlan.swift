@@ -51,7 +51,7 @@ public struct ClaimPlan: Equatable, Sendable {
     /// A claim was answered.
     ///
     /// - Parameters:
-    ///   - unsent: recipients at hand that need a permit, those of this answer included.
+    ///   - unsent: recipients at hand that need a permit, this answer's included.
     ///   - holdsBatches: whether this worker holds any batch.
     public mutating func answered(_ reply: ClaimReply, unsent: Int, holdsBatches: Bool) -> Next {
         isAsking = false

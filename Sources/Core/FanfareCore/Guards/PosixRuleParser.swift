@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// Reads a POSIX `TZ` text, strictly: anything behind the rule or outside its ranges is a fault.
+/// Reads a POSIX `TZ` text, strictly: anything after the rule or outside its ranges is a fault.
 struct PosixRuleParser {
     private var rest: ArraySlice<UInt8>
 

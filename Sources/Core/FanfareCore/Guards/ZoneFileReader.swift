@@ -15,7 +15,7 @@ struct ZoneFileReader {
         let standardFlags: Int
         let utcFlags: Int
 
-        /// Bytes of the block behind the header.
+        /// Bytes of the block after the header.
         ///
         /// - Parameter timeSize: bytes of one time; 4 in the first block, 8 in the second.
         func length(timeSize: Int) -> Int {

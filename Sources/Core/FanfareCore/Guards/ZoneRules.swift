@@ -12,7 +12,7 @@ public struct ZoneFault: Error, Equatable, Sendable {
 public struct ZoneRules: Equatable, Sendable {
     /// No zone is further from UTC, in seconds; the limits of RFC 8536.
     static let offsetRange: ClosedRange<Int64> = -89_999...93_599
-    /// Times before and behind this many seconds from 1970 count as the last of them; more than 30,000 years.
+    /// Largest distance from 1970, in seconds: more than 30,000 years. A time beyond it counts as this far.
     static let farthest: Int64 = 1_000_000_000_000
 
     /// A time from which an offset applies, in Unix seconds.

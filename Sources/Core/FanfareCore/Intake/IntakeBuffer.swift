@@ -11,7 +11,7 @@ public protocol IntakeEntry {
 ///
 /// Times are nanoseconds on a clock that is never set.
 struct IntakeBuffer<Entry: IntakeEntry> {
-    /// Entries that may be in flight, those that wait included.
+    /// Entries that may be in flight, waiting entries included.
     static var mostEntries: Int { 256 }
     /// Bytes of entries in flight from which no other begins.
     static var mostBytes: Int { 8 << 20 }
@@ -32,8 +32,8 @@ struct IntakeBuffer<Entry: IntakeEntry> {
 
     mutating func append(_ entry: Entry) { waiting.append(entry) }
 
-    /// The next entry to hand over; nil when none waits, or those in flight are enough. It counts until ``finish(_:)`` or
-    /// ``fail(_:now:)``.
+    /// The next entry to hand over; nil when none waits, or the entries in flight are enough. It counts until
+    /// ``finish(_:)`` or ``fail(_:now:)``.
     mutating func next() -> Entry? {
         guard bytes < Self.mostBytes, let next = waiting.popFirst() else { return nil }
         inFlight += 1

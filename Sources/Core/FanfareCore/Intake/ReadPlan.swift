@@ -11,8 +11,9 @@ internal import StreamWire
 ///       └──────────────────────── disconnected ─────────────────┘
 /// ```
 ///
-/// A stream's pending entries come first: those that Redis delivered to this consumer and that may not have been handed
-/// over. They are read page by page after each connection and whenever entries are left over. Then follow new entries.
+/// A stream's pending entries come first: the entries that Redis delivered to this consumer and that may not have been
+/// handed over. They are read page by page after each connection and whenever entries are left over. Then follow new
+/// entries.
 public struct ReadPlan: Sendable {
     /// Entries that were delivered to this consumer and have to be read again.
     public enum Leftovers: Equatable, Sendable {
@@ -44,7 +45,7 @@ public struct ReadPlan: Sendable {
         public var count: Int
         /// nil for a read that answers at once.
         public var blockMs: Int64?
-        /// Reads pending entries behind this one; nil for new entries.
+        /// Reads pending entries after this one; nil for new entries.
         public var after: String?
 
         /// Entries that the answer may hold.
@@ -109,7 +110,7 @@ public struct ReadPlan: Sendable {
         mutating func recoverFromStart() { (isRecovered, page, resumesAfter) = (false, nil, nil) }
 
         /// Reads the first page once more and then continues where reading was. A page that always fails keeps back
-        /// neither the pages behind it nor new entries.
+        /// neither the pages after it nor new entries.
         mutating func rereadFirstPage() { (isRecovered, resumesAfter, page) = (false, page, nil) }
 
         /// - Parameter last: the last entry of the page; nil when the page was empty.
@@ -147,10 +148,10 @@ public struct ReadPlan: Sendable {
 
     public init(streams count: Int) { streams = Array(repeating: Stream(), count: count) }
 
-    /// Adds a stream behind the others.
+    /// Adds a stream after the others.
     public mutating func addStream() { streams.append(Stream()) }
 
-    /// Another project has the stream's place now, or the same one anew. Its pending entries are read first.
+    /// Another project has the stream's place now, or the same project again. Its pending entries are read first.
     public mutating func restart(stream index: Int) {
         guard streams.indices.contains(index) else { return }
         streams[index] = Stream(generation: streams[index].generation + 1)
@@ -227,7 +228,7 @@ public struct ReadPlan: Sendable {
     }
 
     private func blockMs(_ demands: [Demand]) -> Int64? {
-        // A full project has room in a moment, and its entries would wait for those of others.
+        // A full project has room in a moment, and its entries would wait for the entries of others.
         if demands.contains(where: \.isFull) { return nil }
         let isAwaited = demands.contains { $0.isReclaiming || $0.leftovers != .none }
         return isAwaited ? Self.shortBlockMs : Self.blockMs

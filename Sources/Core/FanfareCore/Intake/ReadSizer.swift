@@ -37,7 +37,7 @@ struct ReadSizer: Sendable {
             return
         }
         hasGiven = true
-        // By halves only: a large entry among small ones is seldom alone.
+        // Halve at most: large entries come in groups, so the estimate must fall slowly.
         expected = min(Self.mostBytes, max(largest, expected / 2, 256))
     }
 

@@ -1,5 +1,5 @@
-/// Decides which workers are dead: those whose renew counter did not move for a whole lease on this worker's own clock.
-/// No other machine's clock is read, so a step of one does not matter.
+/// Decides which workers are dead: the workers whose renew counter did not move for a whole lease on this worker's own
+/// clock. No other machine's clock is read, so a step of one does not matter.
 public struct FailureDetector: Sendable {
     private struct Sighting {
         var counter: String

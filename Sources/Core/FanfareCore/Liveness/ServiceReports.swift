@@ -6,7 +6,7 @@
 public struct ServiceReports: Sendable {
     public enum Report: Equatable, Sendable {
         case alive
-        /// The start takes longer: the worker still waits for Redis. If it were killed for that, it would wait anew.
+        /// The start takes longer: the worker still waits for Redis. If it were killed for that, it would wait again.
         case extendTimeout(ms: Int64)
         case ready
         case status

@@ -22,7 +22,7 @@ struct ConcurrencyLimit: Sendable {
     private static let leastRoundNs = 100_000_000.0
     private static let leastAnswers = 10
     private static let latencySlackNs = 200_000_000.0
-    /// Answers over which the share of overload is taken: over fewer, chance alone exceeds the tenth.
+    /// Sample size for the overload share. In a smaller sample, chance alone exceeds a tenth.
     private static let shareSpan = 200.0
     /// Growth since a decrease below which the next one belongs to the same overload.
     private static let littleGrowth = 8
@@ -50,7 +50,7 @@ struct ConcurrencyLimit: Sendable {
         var ceilingBefore: Int
         /// The limit after the first decrease.
         var limit: Int
-        /// The mean of the first round trip under that limit: before it, latency lagged behind the growth.
+        /// The mean of the first round trip under that limit: before it, latency did not show the growth yet.
         var latencyNs: Double?
     }
 

@@ -57,7 +57,7 @@ public struct LeasedPermits: Sendable {
         return sum
     }
 
-    /// Spends `count` permits, those that end first; all of them or, when there are fewer, none.
+    /// Spends `count` permits, earliest end first; all of them or, when there are fewer, none.
     ///
     /// - Returns: whether they were spent. Zero or fewer permits always are.
     public mutating func spend(_ count: Int, now: UInt64) -> Bool {
@@ -68,8 +68,8 @@ public struct LeasedPermits: Sendable {
         return true
     }
 
-    /// Removes permits that the next call gives back to the governor, those that end first. Lapsed ones are not given back:
-    /// their quota is past.
+    /// Removes permits that the next call gives back to the governor, earliest end first. Lapsed ones are not given
+    /// back: their quota is past.
     ///
     /// - Parameter keep: how many stay, if there are so many.
     /// - Returns: how many were removed.

@@ -1,7 +1,8 @@
 internal import FanfareModel
 
-/// Decides which recipients are sent to more slowly than the rest: those that FCM refused for their rate in the last
-/// hour, in any job and any worker, and those that stand in a large fan-out again and again (see the page ProtocolFacts).
+/// Decides which recipients are sent to more slowly than the rest: recipients that FCM refused for their rate in the
+/// last hour, in any job and any worker, and recipients that stand in a large fan-out again and again (see the page
+/// ProtocolFacts).
 ///
 /// All times are in the project's time, in milliseconds.
 struct RecipientRateLimiter: Sendable {

@@ -33,7 +33,7 @@ public struct DrainPlan: Sendable {
 
     public enum Step: Equatable, Sendable {
         case wait
-        /// Go on waiting, and log that Redis does not confirm results: at the deadline, and once a minute.
+        /// Continue to wait, and log that Redis does not confirm results: at the deadline, and once a minute.
         case warn
         /// - Parameter isLate: the project still waits for something other than results.
         case close(isLate: Bool)

@@ -6,7 +6,7 @@ internal import StreamWire
 /// The results of many flushes share their memory: at full speed tens of thousands of flushes would cost more to free
 /// than to fill.
 public struct ReplayBuffer {
-    /// A flush without its results, which stand side by side with those of others.
+    /// A flush without its results, which stand side by side with the results of other flushes.
     private struct Kept {
         let source: BatchSource
         let results: Int
@@ -25,7 +25,7 @@ public struct ReplayBuffer {
     /// What `appendfsync everysec` can lose on a slow disk; see the page Guarantees.
     private static let keptNs: UInt64 = 3_000_000_000
     private static let spanNs: UInt64 = keptNs / 8
-    /// Bounds the memory at any speed: so many results are kept, and at most a span more.
+    /// Maximum number of kept results. One more span may be held while it fills.
     private static let most = 50_000
     private static let mostOfSpan = most / 8
     /// The bound for results that no replica has: a failover takes longer than three seconds.

@@ -63,7 +63,8 @@ struct GroupProgress: Equatable, Sendable {
         if !failed.isEmpty, failed.allSatisfy(\.isDead) {
             return Failure(error: .emptyGroup, action: .none, rawError: raw, httpStatus: httpStatus)
         }
-        // A member whose retries ended might have been reached later; else the last refusal of a living one counts.
+        // If a member ran out of retries, the group counts as unavailable. Otherwise the last error of a member that is
+        // not dead counts.
         let isGivenUp = failed.contains { $0.error == nil }
         let error = isGivenUp ? nil : failed.last { !$0.isDead }?.error
         return Failure(

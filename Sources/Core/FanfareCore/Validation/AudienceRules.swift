@@ -15,8 +15,8 @@ struct AudienceRules: Equatable, Sendable {
         return key
     }
 
-    /// The part that Redis Cluster hashes, with its braces: from the first `{` to the first `}` behind it, unless
-    /// there is nothing between them.
+    /// The part that Redis Cluster hashes, with its braces: from the first `{` to the first `}` after it, unless there
+    /// is nothing between them.
     private func hashTag(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
         guard let open = bytes.firstIndex(of: UInt8(ascii: "{")),
             let close = bytes[open...].firstIndex(of: UInt8(ascii: "}")), close > open + 1

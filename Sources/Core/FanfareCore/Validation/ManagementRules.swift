@@ -55,7 +55,7 @@ struct ManagementRules {
         return job
     }
 
-    /// The operation's own fields are required, and those of other operations are not allowed.
+    /// The operation's own fields are required, and fields of other operations are not allowed.
     private func checkFieldNames(_ operation: Operation, _ fields: EntryFields) throws(EntryFault) {
         let own = Self.ownFields(operation)
         for field in EntryField.allCases where fields[field] != nil {

@@ -56,7 +56,7 @@ struct TokenListScanner {
         tokens.append(text)
     }
 
-    /// The string literal that opens at `start`, escapes resolved; `next` moves behind it.
+    /// The string literal that opens at `start`, escapes resolved; `next` moves past it.
     private mutating func readString(from start: Int) throws(EntryFault) -> String {
         next = start + 1
         while next < bytes.count, bytes[next] != UInt8(ascii: "\"") {

@@ -5,7 +5,7 @@ enum TraceContextRules {
     static let stateLength = 8_192
     static let stateMembers = 32
 
-    /// `version-traceid-parentid-flags`, all lower-case hexadecimal; a later version may carry more behind a dash.
+    /// `version-traceid-parentid-flags`, all lower-case hexadecimal; a later version may carry more after a dash.
     static func checkParent(_ bytes: [UInt8]) throws(EntryFault) {
         let path = EntryField.traceparent.rawValue
         try require((55...256).contains(bytes.count), path, "\(bytes.count) characters, must be 55")

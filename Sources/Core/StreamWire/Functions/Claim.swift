@@ -17,7 +17,7 @@ public struct Claim: Equatable, Sendable {
     /// An epoch between an earlier job of the same id and this one; empty if the id was new.
     public var born = ""
     public var recipients: [ClaimedRecipient]
-    /// The status that every open recipient gets without a send, because the job ends; nil when it goes on.
+    /// The status that every open recipient gets without a send, because the job ends; nil when it continues.
     public var ending: String?
     /// Several workers in a row died while they held the batch: the project runs it while it holds nothing else.
     public var isQuarantined = false

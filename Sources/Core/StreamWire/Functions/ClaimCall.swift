@@ -3,7 +3,7 @@ public import FanfareModel
 /// The call of `claim`, which a worker makes every few milliseconds: for work, permits to send, and news.
 public struct ClaimCall: Equatable, Sendable {
     public var worker: String
-    /// The most batches that the reply may hold, without those of ending jobs.
+    /// The most batches that the reply may hold, without batches of ending jobs.
     public var most: Int
     /// The most batches of ending jobs, which send nothing; nil: as many as `most`, but at most ``usualEndings``.
     public var endings: Int?
@@ -123,7 +123,7 @@ public enum QuarantineMode: String, Equatable, Sendable {
 
 /// The reply of `claim`: work, permits, news, and reasons to wait.
 public struct ClaimReply: Equatable, Sendable {
-    /// The project's time in milliseconds: it goes on evenly when Redis' clock is set.
+    /// The project's time in milliseconds: it runs evenly when Redis' clock is set.
     public var nowMs: Int64
     /// The project's time minus Redis TIME, milliseconds.
     public var projectClockOffsetMs: Int64

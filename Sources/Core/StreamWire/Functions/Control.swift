@@ -29,7 +29,7 @@ extension FunctionLibrary {
         call("cancel", keys, ["id": job], rest: actor.words)
     }
 
-    /// Cancels a job by its own id or its entry's, which is searched in `jobs` behind `entry`. Answers an
+    /// Cancels a job by its own id or its entry's, which is searched in `jobs` after `entry`. Answers an
     /// ``EntryCancelReply``.
     public static func cancelEntry(
         _ keys: ProjectKeys,
@@ -55,7 +55,7 @@ extension FunctionLibrary {
         RedisCommand("HGET", keys.base + "spec:" + job, "paused")
     }
 
-    /// Lets a paused job go on. Answers a ``JobControlReply``.
+    /// Continues a paused job. Answers a ``JobControlReply``.
     public static func resume(_ keys: ProjectKeys, job: String, by actor: Actor = Actor()) -> RedisCommand {
         call("resume", keys, ["id": job], rest: actor.words)
     }
@@ -127,10 +127,10 @@ public enum JobControlReply: Equatable, Sendable {
 }
 
 public enum EntryCancelReply: Equatable, Sendable {
-    /// The entry's job ends as soon as a worker takes it. The search for further entries of the job goes on behind an entry;
-    /// nil: it is over.
+    /// The entry's job ends as soon as a worker takes it. The search for further entries of the job continues after an
+    /// entry; nil: the search is over.
     case found(behind: String? = nil)
-    /// Not found yet; the search goes on behind this entry.
+    /// Not found yet; the search continues after this entry.
     case more(behind: String)
     case missing
 
@@ -146,7 +146,7 @@ public enum EntryCancelReply: Equatable, Sendable {
 }
 
 public enum ReplayReply: Equatable, Sendable {
-    /// The parked job goes on with its unfinished recipients; the entry has left `dead`.
+    /// The parked job continues with its unfinished recipients; the entry has left `dead`.
     case resumed(job: String)
     /// The rejected fields were pushed again, as this entry of `jobs`.
     case pushed(entryID: String)

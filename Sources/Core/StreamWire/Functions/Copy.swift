@@ -10,7 +10,7 @@ public enum CopyReply: String, Equatable, Sendable {
     case complete
     /// The job is over, or its audience is copied already.
     case gone
-    /// The audience cannot be copied: the job needs a person.
+    /// The audience cannot be copied: the job needs an operator.
     case parked
 
     public init?(_ value: RedisValue) {

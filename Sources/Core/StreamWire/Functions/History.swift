@@ -2,7 +2,7 @@ public import FanfareModel
 
 /// What a worker did in one project since its last record, and the names under which Redis adds it up.
 public struct HistoryRecord: Equatable, Sendable {
-    /// Counts by name, without those that are 0.
+    /// Counts by name, without counts of 0.
     public var counts: [String: Int64]
 
     public init(counts: [String: Int64] = [:]) { self.counts = counts.filter { $0.value > 0 } }
@@ -145,7 +145,7 @@ public enum HistoryInquiry {
         )
     }
 
-    /// Removes jobs whose hash has expired from the list of those that are over.
+    /// Removes jobs whose hash has expired from the list of finished jobs.
     public static func forget(_ keys: ProjectKeys, jobs: [String]) -> RedisCommand {
         var command = RedisCommand("ZREM", keys.base + "finished")
         for job in jobs { command.append(job) }

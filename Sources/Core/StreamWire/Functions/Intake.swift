@@ -22,7 +22,7 @@ public struct IntakeCall: Sendable {
     public var nowMs: Int64 = 0
     /// The times of the job's send window; nil without one.
     public var windowTimes: WindowTimes?
-    /// The entry's own fields, for the person who finds the job parked, without message and recipients.
+    /// The entry's own fields, for the operator who finds the job parked, without message and recipients.
     public var originals: [(name: String, value: [UInt8])]
 
     public init(
@@ -144,7 +144,7 @@ public struct IntakeCall: Sendable {
         return texts
     }
 
-    /// Spec fields of a broadcast: how long FCM is estimated to be busy, and the estimate behind it.
+    /// Spec fields of a broadcast: how long FCM is estimated to be busy, and the estimate from which it follows.
     private var audienceTexts: [(name: String, value: String)] {
         guard jobClass == JobPlan.Class.broadcast.rawValue else { return [] }
         switch audience {

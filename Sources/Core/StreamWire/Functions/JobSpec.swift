@@ -123,7 +123,7 @@ public struct JobSpec: Equatable, Sendable {
         return texts + given.filter { !$0.1.isEmpty }
     }
 
-    /// Stands behind the stored kind of a job that is personal or has guards: a worker of version 0.1, which knows neither,
+    /// Follows the stored kind of a job that is personal or has guards: a worker of version 0.1, which knows neither,
     /// cannot read it and leaves the job to a newer one.
     static let campaignMark: Character = "+"
 

@@ -44,7 +44,7 @@ public struct OverviewReply: Equatable, Sendable {
     public var resting = RestingJobs()
     public var waitingFanouts: Int64 = 0
     public var workers: Int64 = 0
-    /// Those whose lease holds, of ``workers``.
+    /// Workers of ``workers`` whose lease holds.
     public var workersAlive: Int64 = 0
     /// Messages a minute; 0 when no worker has reported it yet.
     public var quotaPerMinute: Int64 = 0

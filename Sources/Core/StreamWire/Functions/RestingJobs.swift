@@ -4,7 +4,7 @@ public struct RestingJobs: Equatable, Sendable {
     public var stoppedByCondition: Int64 = 0
     /// Stopped because FCM refuses their message.
     public var stoppedByMessage: Int64 = 0
-    /// Behind their canary.
+    /// Waiting after their canary.
     public var atCanary: Int64 = 0
     /// Paused by an operator.
     public var paused: Int64 = 0
@@ -32,7 +32,7 @@ public struct RestingJobs: Equatable, Sendable {
     /// All of them, such as `1 job stopped itself, 2 paused, 1 scheduled`; nil without one.
     public var text: String? { Self.text(pausedParts + [(scheduled, "scheduled"), (closed, "outside a send window")]) }
 
-    /// Those that only an operator or the end of a canary's wait continues; nil without one.
+    /// The jobs that only an operator or the end of a canary's wait continues; nil without one.
     public var pausedText: String? { Self.text(pausedParts) }
 
     private var pausedParts: [(Int64, String)] {

@@ -10,7 +10,7 @@ extension FunctionLibrary {
         call("remove_idle_consumers", keys, ["idle_ms": String(idleMs)])
     }
 
-    /// Checks about `most` open jobs, and ends those whose recipients all have a result. Answers a ``RepairReply``.
+    /// Checks about `most` open jobs, and ends jobs whose recipients all have a result. Answers a ``RepairReply``.
     ///
     /// - Parameter cursor: "0" at first, then the cursor of the previous reply.
     public static func repair(_ keys: ProjectKeys, cursor: String, most: Int) -> RedisCommand {

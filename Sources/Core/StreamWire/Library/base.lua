@@ -14,14 +14,14 @@
 --   * idempotent: called twice with the same arguments it answers the same and changes nothing more;
 --   * decisions (hand over, retry, finish, release) carry an epoch and are refused when it is old;
 --   * facts (recipient n was answered r) are set once and accepted from any worker;
---   * times that producers name or people read are Redis TIME; waits are measured on the project's own clock, which
---     goes on evenly when the server's clock is set;
---   * a file with many functions declares those that other files call, and keeps all others in a block: Lua allows 200
---     locals;
+--   * times that producers name or operators read are Redis TIME; waits are measured on the project's own clock, which
+--     runs evenly when the server's clock is set;
+--   * a file with many functions declares the ones that other files call, and keeps all others in a block: Lua allows
+--     200 locals;
 --   * a function names its arguments in its first line, in the order in which Swift writes them. A reply that says more
 --     than one word is a list of names, each followed by its value; the caller ignores names that it does not know.
 --
--- Keys behind the base:
+-- Keys after the base:
 --   jobs results feedback dead      streams, public
 --   job:<id>                        hash, public: state and counters
 --   unwanted                        set: entries of `jobs` that were cancelled before a worker took them
@@ -49,7 +49,7 @@
 --   sched expiring                  zsets: jobs by not_before, and by expires_at, in Redis TIME; other due times are of
 --                                   the project's own clock
 --   copying                         set: jobs whose audience is being copied
---   jobs_open jobs_parked           sets: jobs that are not over and need no person; jobs that need a person
+--   jobs_open jobs_parked           sets: jobs that are not over and need no operator; jobs that need an operator
 --   blocked                         set: jobs that are paused because the project is blocked
 --   ending                          zset: jobs whose unfinished recipients get their result without a send, by when
 --                                   more of them are claimed
@@ -244,7 +244,7 @@ local function pairs_to_map(list, from)
   return map
 end
 
--- "<job>/<n>", of a batch, a queue's member or a due recipient: the part before the last slash, and the part behind it.
+-- "<job>/<n>", of a batch, a queue's member or a due recipient: the part before the last slash, and the part after it.
 local function split_name(name)
   return string.match(name, '^(.*)/([^/]+)$')
 end

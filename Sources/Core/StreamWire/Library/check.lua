@@ -1,6 +1,6 @@
 -- Checks of the caller's rights and of the types of the project's keys.
 
--- Type of each key that exists once a project, by its name behind the base.
+-- Type of each key that exists once a project, by its name after the base.
 local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
   refused = 'stream', upstream = 'stream', fingerprints = 'stream', fingerprints_open = 'list',
   unwanted = 'set', copying = 'set', jobs_open = 'set', jobs_parked = 'set',

@@ -195,7 +195,7 @@ local function claim_newest(plan)
   return taken and true or false
 end
 
--- Jobs without a message, first those whose recipients are due.
+-- Jobs without a message, first the jobs whose recipients are due.
 local function claim_managed(plan)
   local base = plan.base
   if has_room(plan, plan.wanted_managed) then
@@ -255,7 +255,7 @@ local function next_due_ms(base, now, wall)
   return next_due == math.huge and 0 or next_due
 end
 
--- Adds kind, name, value of a stream's entries behind `cursor` up to `latest` to `news`. Returns the new cursor.
+-- Adds kind, name, value of a stream's entries after `cursor` up to `latest` to `news`. Returns the new cursor.
 local function read_news(base, stream, latest, cursor, news)
   if not latest or latest == cursor then return cursor end
   -- The cursor is beyond the last entry: Redis came back with an older state. All entries are read again, harmlessly.

@@ -2,7 +2,7 @@
 
 -- What the calls of one function call share.
 -- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
---   entries, jobs       entries that leave `jobs`; those of them that became a job, queued or taken, as a set
+--   entries, jobs       entries that leave `jobs`; the ones that became a job, queued or taken, as a set
 --   wanted              those entries that had been cancelled and stand in `unwanted`
 --   claimed             by worker: batches that it holds now
 --   opened, copying     jobs that are not over; jobs whose audience is copied

@@ -1,6 +1,6 @@
--- Calls of operators. Behind its arguments each takes the names `actor` and `reason`, each with its value, for the audit
--- list; a call that changes nothing is not in it. A call about a job answers 'missing', or 'over' or 'ok' with the job's
--- `state`.
+-- Calls of operators. After its arguments each takes the names `actor` and `reason`, each with its value, for the audit
+-- list; a call that changes nothing is not in it. A call about a job answers 'missing', or 'over' or 'ok' with the
+-- job's `state`.
 
 local cancel, cancel_entry, pause, resume, pause_project, resume_project, probe_project, replay, push_edited, drop,
   overview, trim, remove_idle_consumers
@@ -44,9 +44,9 @@ end
 
 -- cancel_entry: cancels a job that is still an entry of `jobs`; it ends as soon as a worker takes it. A job that was
 -- pushed several times is cancelled with each of its entries: the end of the first would free the id for the next.
--- `id`: the job's or the entry's; `behind`: the entry to search behind ('-' = from the first).
--- Returns 'ok', 'missing', or 'more'; the first and the last with the `entry` to go on behind, unless the search is
--- over: entries may be large, so a call reads a few.
+-- `id`: the job's or the entry's; `behind`: the entry after which to search ('-' = from the first).
+-- Returns 'ok', 'missing', or 'more'; the first and the last with the `entry` after which to continue, unless the
+-- search is over: entries may be large, so a call reads a few.
 function cancel_entry(base, args)
   local id, behind = unpack(args, 1, 2)
   local jobs = base .. 'jobs'
@@ -96,8 +96,8 @@ function pause(base, args)
   return ok_reply('paused')
 end
 
--- Lets a paused or parked job go on, or wait behind a canary that ended meanwhile. Part of a step. `known`: see restore.
--- Returns its state.
+-- Continues a paused or parked job, or holds it after a canary that ended meanwhile. Part of a step. `known`: see
+-- restore. Returns its state.
 local function continue_job(base, id, spec, known)
   local key = base .. 'spec:' .. id
   write('HDEL', key, 'paused', 'parked', 'sample')
@@ -117,7 +117,7 @@ local function continue_job(base, id, spec, known)
   return write_free_state(base, id, spec)
 end
 
--- resume: a paused job continues where it was; one that waits behind its canary continues behind it. A job that was
+-- resume: a paused job continues where it was; one that waits after its canary continues after it. A job that was
 -- paused with all others waits there again: the operator did not mean its canary.
 function resume(base, args)
   local id = unpack(args, 1, 1)
@@ -153,7 +153,8 @@ local function hasten_probe(base)
   if redis.call('HEXISTS', control, 'block') == 0 then return end
   local now = int(project_ms(base))
   redis.call('HSET', control, 'block_until', now)
-  -- What waits for the probe waits for its old time: the first of it is due now.
+  -- Recipients that wait for the probe keep their old due times. The earliest is made due now, so that the probe can
+  -- claim it.
   for _, set in ipairs(DUE_SETS) do
     local member = unpack(redis.call('ZRANGE', base .. set, 0, 0))
     if member then redis.call('ZADD', base .. set, 'LT', now, member) end
@@ -178,7 +179,7 @@ function probe_project(base)
   return 'ok'
 end
 
--- Lets a parked job go on, and removes its entry from `dead`. Part of a step.
+-- Continues a parked job, and removes its entry from `dead`. Part of a step.
 local function replay_parked(base, id, spec, entry)
   write('SREM', base .. 'jobs_parked', id)
   write('SADD', base .. 'jobs_open', id)
@@ -207,7 +208,7 @@ local function push_again(base, entry, fields, job, audit)
   return { 'outcome', 'pushed', 'entry', pushed }
 end
 
--- The fields that the producer pushed, of those of an entry of `dead`.
+-- The producer's own fields in an entry of `dead`.
 local function original_fields(fields)
   local originals = {}
   for i = 1, #fields, 2 do
@@ -225,7 +226,7 @@ local function read_dead(base, entry)
   return fields, pairs_to_map(fields)
 end
 
--- replay: an entry of `dead` goes on: a parked job with its unfinished recipients, a rejected entry as a new one.
+-- replay: an entry of `dead` continues: a parked job with its unfinished recipients, a rejected entry as a new one.
 -- Returns 'missing', or with `job`: 'resumed', 'gone' (the job is over) or 'busy' (another job of the same id runs), or
 -- 'pushed' and the new `entry`.
 function replay(base, args)

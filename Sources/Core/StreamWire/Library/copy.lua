@@ -29,7 +29,7 @@ function copy(base, args)
     park(base, id, 'audience: it is not a SET any more', now)
     return 'parked'
   end
-  -- A call that an error stopped has added members that are not behind the stored cursor: start over.
+  -- A call that an error stopped has added members that are not after the stored cursor: start over.
   if run ~= run_id or (counted and tonumber(counted) ~= redis.call('LLEN', list)) then
     redis.call('UNLINK', list)
     cursor = '0'

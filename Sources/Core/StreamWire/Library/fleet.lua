@@ -13,7 +13,7 @@ local function describe_job(base, id)
     'ending', ending or '' }
 end
 
--- `names` -> jobs, without those that are in `known`, which grows.
+-- `names` -> jobs, without jobs in `known`, which grows.
 local function describe_jobs(base, names, known, most)
   local jobs = {}
   for _, id in ipairs(names) do
@@ -73,7 +73,7 @@ local function scan(key, count)
   return members
 end
 
--- Recipients without a result, but for those of jobs that need a person.
+-- Recipients without a result, except in jobs that need an operator.
 function recipients_left(base)
   local left = tonumber(redis.call('HGET', base .. 'ctl', 'left') or '0')
   for _, id in ipairs(scan(base .. 'jobs_parked', 100)) do
@@ -108,10 +108,10 @@ local function rejected_entry(base)
   return {}
 end
 
--- `most`: jobs of each list; 1 for workers and programs that need no list. Returns the pairs of `overview` and those of
+-- `most`: jobs of each list; 1 for workers and programs that need no list. Returns the pairs of `overview` and of
 -- ProjectSnapshot+Reply.swift; `holding`, `queued`, `needing`, `others`: jobs that hold the slot, wait for it in their
--- order, need a person, and some others;
--- `stopped`: jobs that a guard stopped, which may be among the others; `rejected`: see rejected_entry.
+-- order, need an operator, and some others; `stopped`: jobs that a guard stopped, which may be among the others;
+-- `rejected`: see rejected_entry.
 function fleet(base, args)
   local most = unpack(args, 1, 1)
   most = tonumber(most)

@@ -4,15 +4,15 @@
 --
 -- Fields of spec:<id>, besides the job's own rate, canary, canary_wait_ms, stop_if and send_window:
 --   rate_have rate_at   first attempts that may be allowed now, and when they were counted (the project's time)
---   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries go on. 2: that
---                       came while the job was paused or parked; it is 1 once the job goes on
---   canary_until        when the job goes on without an operator (the project's time), if it has canary_wait_ms
---   canary_over         1: the job goes on behind its canary
+--   canary_held         1: the canary had its first attempts, and no other recipient is sent to; retries continue.
+--                       2: that came while the job was paused or parked; it is 1 once the job continues
+--   canary_until        when the job continues without an operator (the project's time), if it has canary_wait_ms
+--   canary_over         1: the job continues after its canary
 --   pausing             the flush that paused the job, "<batch> <number>", with the guard and the reason that it answered;
 --                       of a job without guards, too
 --   sample              a letter for each of the last 1,000 first attempts; see FirstAttempt.swift
 --   opens closes        the next span of the send window, Unix ms, and its reason while it is closed, `window_reason`
--- Keys behind the base:
+-- Keys after the base:
 --   later               zset: jobs that wait for their rate, their window or the end of their canary's pause, by when
 --   closed_windows      set: jobs whose window has closed; a worker computes the next span
 
@@ -31,7 +31,7 @@ function read_guards(base, id, spec)
   return spec.guards
 end
 
--- The number of recipients in the canary; nil when the job has none, or goes on behind it.
+-- The number of recipients in the canary; nil when the job has none, or continues after it.
 local function canary_limit(guards, total)
   if not guards.canary or guards.canary_over then return nil end
   local count, sign = string.match(guards.canary, '^([%d.]+)(%%?)$')
@@ -92,7 +92,7 @@ end
 local function defer(base, id, spec, due, reason)
   dequeue(base, spec)
   release_slot(base, id)
-  -- A job behind its canary may be in the list for another reason: the earlier time counts.
+  -- A job that waits after its canary may be in the list for another reason: the earlier time counts.
   if due then write('ZADD', base .. 'later', 'LT', int(due), id) end
   local job = base .. 'job:' .. id
   local state = redis.call('HGET', job, 'state')
@@ -236,7 +236,7 @@ local function pause_by_guard(base, id, flush, reason)
   append_news(base, 'stop', id, next_epoch(base, flush.now()))
 end
 
--- Holds a job behind its canary. Part of the step of a flush.
+-- Holds a job after its canary. Part of the step of a flush.
 local function hold_canary(base, id, flush, guards)
   local is_stopped = flush.spec.paused or flush.spec.parked
   guards.canary_held = is_stopped and '2' or '1'
@@ -250,8 +250,8 @@ local function hold_canary(base, id, flush, guards)
   return not is_stopped
 end
 
--- Stops a job by its stop_if, or for its message. Part of the step of a flush. `has_tried`: its canary has ended, too: the
--- job continues behind it once it is resumed. Returns whether the job was not paused before.
+-- Stops a job by its stop_if, or for its message. Part of the step of a flush. `has_tried`: its canary has ended, too:
+-- the job continues after it once it is resumed. Returns whether the job was not paused before.
 local function stop_job(base, id, flush, guards, reason, has_tried)
   local spec, was_paused = flush.spec, flush.spec.paused
   if has_tried then
@@ -318,7 +318,7 @@ function judge_guards(base, id, flush, letters, tried, name)
   return guard, reason
 end
 
--- Lets a job go on behind its canary. Part of a step.
+-- Continues a job after its canary. Part of a step.
 function end_canary(base, id, spec)
   local guards = read_guards(base, id, spec)
   write('HDEL', base .. 'spec:' .. id, 'canary_held', 'canary_until', 'sample')
@@ -376,7 +376,7 @@ local function store_window(base, id, opens, closes, reason)
   write('HSET', base .. 'spec:' .. id, 'opens', opens, 'closes', closes, 'window_reason', reason)
   if not redis.call('ZSCORE', base .. 'later', id) then return 'ok' end
   local job, now, wall = base .. 'job:' .. id, project_ms(base)
-  -- The pause behind the canary may end before the window opens.
+  -- The pause after the canary may end before the window opens.
   local canary_until = tonumber((redis.call('HGET', base .. 'spec:' .. id, 'canary_until'))) or math.huge
   write('ZADD', base .. 'later', int(math.min(canary_until, math.max(now, now + tonumber(opens) - wall))), id)
   if tonumber(opens) > wall and RUNS[redis.call('HGET', job, 'state')] then

@@ -41,8 +41,8 @@ function judge_workers(base, wall)
   return found
 end
 
--- Replaces the reasons that earlier calls wrote by `text`, or removes them where it is ''. An operator's reason, and that
--- of a job that went on without one, stays. Returns the jobs that show `text`.
+-- Replaces the reasons that earlier calls wrote by `text`, or removes them where it is ''. An operator's reason, and
+-- that of a job that continued without one, stays. Returns the jobs that show `text`.
 local function replace_reasons(base, text)
   local kept, count = {}, 0
   for id, old in pairs(pairs_to_map(redis.call('HGETALL', base .. 'reasons'))) do

@@ -217,7 +217,7 @@ end
 --   total         -1 for an audience
 --   class         '' decides by the total
 --   worker_clock  see project_ms
---   pairs_count   number of the spec's pairs, which follow. Behind them stand the recipients of batch 0, 1, ...
+--   pairs_count   number of the spec's pairs, which follow. After them stand the recipients of batch 0, 1, ...
 -- `common`: see new_common. `hold_ms` of a broadcast's spec says how long it keeps the slot; it holds no project.
 -- Returns one of these:
 --   'gone'        another worker handed the entry over

@@ -1,4 +1,4 @@
--- Jobs: how they begin, stop, go on and end.
+-- Jobs: how they begin, stop, continue and end.
 -- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout`
 -- (more than one batch) or BROADCAST (a topic or a condition). The last two need the slot.
 
@@ -271,8 +271,8 @@ local function end_anyway(base, id, status, poison, now)
   finish_by_counters(base, id, status, left, 'poison: its unfinished recipients are counted and have no result')
 end
 
--- Parks a job that needs a person: adds the evidence to `dead`, and keeps its unfinished recipients for a replay.
--- A step of its own. `evidence`: pairs for the entry; `also`: a function that adds writes to the step.
+-- Parks a job that needs an operator: adds the evidence to `dead`, and keeps its unfinished recipients for a replay. A
+-- step of its own. `evidence`: pairs for the entry; `also`: a function that adds writes to the step.
 local function park(base, id, reason, now, evidence, also)
   local spec = pairs_to_map(redis.call('HGETALL', base .. 'spec:' .. id))
   if spec.parked then return end
@@ -318,7 +318,7 @@ local function decide_end(base, id, status, now)
   write('SADD', base .. 'jobs_open', id)
   pauses.remove(base, id)
   release_block(base, id)
-  -- Its batches without a holder may stand among those of other jobs that cannot go on now.
+  -- Its batches without a holder may stand among batches of other jobs that cannot continue now.
   for _, list in ipairs({ 'orphans', 'suspects' }) do
     for _, name in ipairs(redis.call('LRANGE', base .. list, 0, 19999)) do
       if split_name(name) == id then

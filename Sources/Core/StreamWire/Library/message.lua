@@ -14,7 +14,7 @@ do
 
 local JUDGED, MOST_REFUSED = 100, 50
 
--- How many of JUDGED attempts in a row are refusals, where the last of them stands behind `known` and at least
+-- How many of JUDGED attempts in a row are refusals, where the last of them comes after `known` and at least
 -- MOST_REFUSED are; nil when there is no such place. `all`: a digit for each attempt, see `refusals`.
 local function find_refused(all, known)
   local refused = 0

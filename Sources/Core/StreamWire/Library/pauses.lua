@@ -1,7 +1,8 @@
--- Jobs that are paused, for people: which ones a guard stopped, and how many jobs wait for an operator or for a time.
+-- Jobs that are paused, for operators: which ones a guard stopped, and how many jobs wait for an operator or for a
+-- time.
 --
--- Keys behind the base, zsets of jobs by when they were paused, in Redis TIME:
---   jobs_stopped    paused by stop_if, by a message that FCM refuses, or behind their canary
+-- Keys after the base, zsets of jobs by when they were paused, in Redis TIME:
+--   jobs_stopped    paused by stop_if, by a message that FCM refuses, or after their canary
 --   jobs_paused     paused by an operator
 -- A worker of an older version neither adds nor removes a job. A reader counts a job only if its hash says `paused`, and
 -- `repair` adds missing jobs and removes others.
@@ -68,7 +69,7 @@ function pauses.count(base)
 end
 
 -- The jobs that a guard stopped, at most `most`, the first one first: each with its hash, when it was stopped, and
--- `continues_ms`, after how many ms it continues behind its canary without an operator ('' = never).
+-- `continues_ms`, after how many ms it continues after its canary without an operator ('' = never).
 function pauses.stopped(base, most, now)
   local jobs = {}
   for _, job in ipairs(examine(base, 'jobs_stopped', 'paused')) do

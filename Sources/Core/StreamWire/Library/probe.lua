@@ -53,8 +53,8 @@ local function wait_for_probe(plan, is_left)
   return 0
 end
 
--- Claims what a worker keeps at hand for the probe: of other jobs than those that FCM has refused, and of these only when
--- it holds nothing. A broadcast that is sent again comes from the slot, and is the probe itself.
+-- Claims what a worker keeps at hand for the probe: of other jobs than the refused ones, and of these only when it
+-- holds nothing. A broadcast that is sent again comes from the slot, and is the probe itself.
 local function take_at_hand(plan, take, held, is_due, is_unprobed)
   local function claim_first()
     take.orphans(plan)
@@ -89,11 +89,11 @@ end
 -- the ms until the next probe; 0 when no recipient is left to probe with, which ends the block. `state.is_probe`: see
 -- grant_probe.
 --
--- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the block
--- began or when one comes; one that was not refused, the first of a block at once; a refused one. Of the jobs of one batch
--- that wait, the newest is probed: a job that came before the block is more likely to be like the refused ones. Each worker
--- keeps one batch for the probe, and takes another one of a refused fan-out for each probe. Refused recipients that are due
--- go through a worker, which ends those whose time is over.
+-- The probe is the first of these that there is: a recipient of another job than the refused ones, at once after the
+-- block began or when one comes; one that was not refused, the first of a block at once; a refused one. Of the jobs of
+-- one batch that wait, the newest is probed: a job that came before the block is more likely to be like the refused
+-- ones. Each worker keeps one batch for the probe, and takes another one of a refused fan-out for each probe. Refused
+-- recipients that are due go through a worker, which ends recipients whose time is over.
 function refusals.claim_while_blocked(plan, state, take)
   local base, wait, held = plan.base, tonumber(state.block_until) - plan.now, state.held
   if not held then return claim_probe_alone(plan, wait, not state.grant) end

@@ -1,5 +1,5 @@
--- Quarantine: batches whose workers died several times in a row; see count_crash. One worker runs those of a project, and
--- its process says in which mode: the field `quarantine` of its claims.
+-- Quarantine: batches whose workers died several times in a row; see count_crash. One worker runs the quarantined
+-- batches of a project, and its process says in which mode: the field `quarantine` of its claims.
 --   none        it may not begin yet: it claims as always
 --   busy        it runs such a batch, or waits until it may: it gets nothing more
 --   shared      other projects of its process send beside the batch, and run no quarantined one

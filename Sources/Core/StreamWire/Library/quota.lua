@@ -46,7 +46,7 @@ local AVERAGED_OVER = 5
 -- What the pace remembers beside the bucket, in one field: `small`, the part of the debt of jobs of one batch;
 -- `multicast_at`, `good_at`, `wanted_at`: when a multicast was last lent, FCM last answered well, and a worker last got
 -- fewer permits than it wanted, or could not use them; `ramp`: permits a second that the ramp allows while FCM answers;
--- `allowed`, `used`, `lapsed`: averages of the ramp, of the permits used, and of those that lapsed; see pace_reason;
+-- `allowed`, `used`, `lapsed`: averages of the ramp, of the used permits, and of the lapsed ones; see pace_reason;
 -- `since`: when the demand of `wanted_at` began. Before, the project sent little, so FCM had little to answer.
 local PACING = { 'small', 'multicast_at', 'good_at', 'wanted_at', 'ramp', 'allowed', 'used', 'lapsed', 'since' }
 
@@ -266,7 +266,7 @@ end
 -- more answers, they all count; none older than 60 s does. The hold lasts for the longest Retry-After among them. Below
 -- that share the pace is multiplied by one minus the share.
 -- After a hold the project recovers: it sends ten requests a second until 20 answers have come. If fewer than a tenth
--- are refusals, it goes on at half the pace from before the first hold; otherwise it is held again.
+-- are refusals, it continues at half the pace from before the first hold; otherwise it is held again.
 
 local COUNTED_ANSWERS = 200
 local MOST_REPORTS = 200
@@ -362,9 +362,9 @@ local function judge_share(base, control, now, all, bad, wait_until, has_refusal
 end
 
 -- Applies a worker's report to the pace. `report`: number of `answers` since its last claim, of refusals among them
--- (`refused`), of those that accepted no recipient for want of capacity (`failing`), the longest Retry-After in ms
--- (`retry_after`), and the age of the first answer in ms (`span`). Without `answers` the worker counts none: the recovery
--- ends, and the pace climbs from its floor.
+-- (`refused`), of answers that accepted no recipient for want of capacity (`failing`), the longest Retry-After in ms
+-- (`retry_after`), and the age of the first answer in ms (`span`). Without `answers` the worker counts none: the
+-- recovery ends, and the pace climbs from its floor.
 function apply_answers(base, control, now, report)
   local hold_until, recovers = tonumber(control.hold_until) or 0, control.recovering == '1'
   local answers, refusals = tonumber(report.answers), tonumber(report.refused) or 0

@@ -4,7 +4,7 @@ local write_recipients, read_recipients, delete_recipients
 
 do
 
--- Fields of a batch in rcpt:<id> behind its first, which is the batch's number.
+-- Fields of a batch in rcpt:<id> after its first, which is the batch's number.
 local FURTHER = { '.1', '.2', '.3' }
 
 -- Bytes that a smaller field has to save: each field takes some 60 of its own.

@@ -306,7 +306,7 @@ end
 --   indexes          indexes of the results, a JSON array
 --   letters          a status for each result (s f u c x), in upper case when its object is wanted
 --   objects          the wanted objects as one JSON array, each with `i` first; '' for none
--- Behind the arguments stand, as often as the arguments of these names say:
+-- After the arguments stand, as often as the arguments of these names say:
 --   retries          index, due, 1 = waits for the probe, "attempts|first_ms|dup|recipient"
 --   feedback         index, kind, recipient, action, replacement, error
 --   refused_rates    "<kind>:<recipient>", until when no send to it begins

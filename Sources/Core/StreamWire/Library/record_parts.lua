@@ -149,8 +149,8 @@ end
 -- A block of the index has so many entries of `results`, or ends with an entry of so many bytes of fingerprints.
 local BLOCK_ENTRIES, LARGE_ENTRY = 128, 96
 
--- Adds an entry of `results` to the index by token. `prints`: the fingerprint of each recipient, three bytes each; those
--- of results that were known before may be among them.
+-- Adds an entry of `results` to the index by token. `prints`: the fingerprint of each recipient, three bytes each;
+-- fingerprints of results that were known before may be among them.
 --   fingerprints_open  list: the fingerprints of each of the newest entries
 --   fingerprints       stream of blocks: `entries`, their number, and `prints`; the block's id is that of its last entry
 -- The index only saves a search from reading all results: an error here is ignored, and a search counts the entries.
@@ -168,7 +168,7 @@ function parts.index_results(base, entry, prints)
   end
 end
 
--- Appends the feedback about recipients with a new result. `at`: its place in `args`. Returns the place behind it.
+-- Appends the feedback about recipients with a new result. `at`: its place in `args`. Returns the place after it.
 function parts.write_feedback(base, id, args, at, count, flush)
   if count == 0 then return at end
   check_rights(base, 'record')

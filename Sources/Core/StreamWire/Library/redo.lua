@@ -48,7 +48,7 @@ function write(...)
   return redis.call(...)
 end
 
--- Removes the keys of one-recipient jobs that are over. Behind the worker: id, n, id, n, ... of their batches. The key
+-- Removes the keys of one-recipient jobs that are over. After the worker: id, n, id, n, ... of their batches. The key
 -- names are built here, so that the note stays small.
 local function remove_over(base, worker, ...)
   local ids_and_batches, names, ids, keys = { ... }, {}, {}, {}

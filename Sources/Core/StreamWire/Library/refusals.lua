@@ -81,7 +81,8 @@ function refusals.pause_job(base, id, flush, reason)
   flush.job.reason, flush.job.state, flush.is_listed = reason, 'paused', true
 end
 
--- Adds refused recipients to those that were refused since the last accepted send. Returns "<hash>/<job>" of each.
+-- Adds refused recipients to the list of recipients refused since the last accepted send. Returns "<hash>/<job>" of
+-- each.
 local function add_doubts(base, id, known, refused)
   local doubts, hashes = {}, {}
   for doubt in string.gmatch(known or '', '%S+') do

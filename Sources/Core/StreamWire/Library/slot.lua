@@ -13,8 +13,8 @@ local function preempt(base, id)
   write('HDEL', base .. 'active', id)
 end
 
--- Whether no fan-out may start now: within two minutes of a quarter of an hour FCM is busiest, and in the minute behind
--- each project waits for a moment of its own.
+-- Whether no fan-out may start now: within two minutes of a quarter of an hour FCM is busiest, and in the minute after
+-- it each project waits for a moment of its own.
 local function is_smeared(base)
   local quarter = wall_ms() % 900000
   if quarter >= 780000 then return true end

@@ -14,8 +14,8 @@ local function append_event(key, ...)
   return redis.pcall('XADD', key, 'MAXLEN', '~', int(MOST_KEPT), '*', ...)
 end
 
--- Appends an operator's act. `args`: those of its function, with the optional `actor` and `reason` from a place on, each
--- with its value. Called before the act's own step, or while that is decided.
+-- Appends an operator's act. `args`: its function's arguments, with the optional `actor` and `reason` from a place on,
+-- each with its value. Called before the act's own step, or while that is decided.
 function add_audit(base, action, target, args, from)
   local more = pairs_to_map(args, from)
   append_event(base .. 'audit', 'actor', string.sub(more.actor or '', 1, 200), 'action', action, 'target', target,

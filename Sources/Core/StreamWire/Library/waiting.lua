@@ -46,7 +46,7 @@ end
 local function defer_due(plan, set, member, due, id, spec, jobs, is_chosen)
   local base = plan.base
   if stuck_jobs[id] then
-    -- Behind the others, which need not wait for it.
+    -- After the others, which need not wait for it.
     write('ZADD', base .. set, int(plan.now + 1000), member)
   elseif spec.paused or spec.parked then
     write('ZADD', base .. 'held:' .. id, due, member)
@@ -129,7 +129,7 @@ function claim_resend(plan, id, spec)
   return taken, taken and 1
 end
 
--- Claims the waiting recipients of a job that is ending, but those that a worker has in a batch.
+-- Claims the waiting recipients of a job that is ending, except recipients that a worker has in a batch.
 local function claim_ending_waiting(plan, id, spec)
   local base, indexes = plan.base, {}
   for _, index in ipairs(redis.call('HRANDFIELD', base .. 'wait:' .. id, BATCH) or {}) do
