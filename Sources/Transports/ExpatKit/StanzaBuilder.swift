@@ -17,7 +17,7 @@ struct StanzaBuilder {
     private let limits: XMLStreamLimits
     private var open: [Open] = []
     private var isInRoot = false
-    /// The byte behind the last whole child of the root; the bytes of a stanza are counted from here.
+    /// The byte after the last whole child of the root; the bytes of a stanza are counted from here.
     private var boundary = 0
     private(set) var events: [XMLStreamEvent] = []
     /// The first fault; later reports have no effect.

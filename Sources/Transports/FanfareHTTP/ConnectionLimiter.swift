@@ -30,7 +30,7 @@ final class ConnectionLimiter: Sendable {
     /// - Parameter limit: maximum number of open connections.
     init(limit: Int) { self.limit = limit }
 
-    /// A handler for one connection, behind the HTTP codec.
+    /// A handler for one connection, after the HTTP codec.
     func handler() -> any RemovableChannelHandler { ConnectionLimiterHandler(self) }
 
     fileprivate func add(_ channel: any Channel) {

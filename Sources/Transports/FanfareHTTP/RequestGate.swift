@@ -10,7 +10,7 @@ public enum RequestGate {
     public static func handler() -> any RemovableChannelHandler { RequestGateInstaller() }
 }
 
-/// Installs the gate behind the decoder, because a server's additional handlers do not see the HTTP version.
+/// Installs the gate after the decoder, because a server's additional handlers do not see the HTTP version.
 private final class RequestGateInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 

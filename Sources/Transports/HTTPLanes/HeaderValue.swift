@@ -9,7 +9,7 @@ package enum HeaderValue {
 }
 
 extension String? {
-    /// Appends the value of a repeated header behind a comma (RFC 9110, 5.3).
+    /// Appends the value of a repeated header after a comma (RFC 9110, 5.3).
     package mutating func join(_ value: String) {
         self = map { "\($0), \(value)" } ?? value
     }

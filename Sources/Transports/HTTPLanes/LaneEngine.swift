@@ -22,7 +22,7 @@ package protocol LaneConnection: AnyObject {
     /// Reads what has arrived, and runs the library while it has work.
     func pump()
     /// Removes and returns a request that has ended by itself; nil when there is none. If the connection has ended, or
-    /// the library cannot go on, it returns all requests one after the other.
+    /// the library cannot continue, it returns all requests one after the other.
     func nextEnd() -> (number: Int, end: RequestEnd)?
     /// Sends what was written since the last call.
     func flush()

@@ -34,7 +34,7 @@ public final class LanePool {
     var lanes: [Lane] = []
     var retiring: [Lane] = []
     var work: [Lane] = []
-    /// Requests that wait for a stream, in order of arrival; those that come back from a lane go first.
+    /// Requests that wait for a stream, in order of arrival; requests that come back from a lane go first.
     var queue: Deque<WaitingRequest> = []
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
     private(set) var inFlight = 0
@@ -175,7 +175,7 @@ public final class LanePool {
         if lane.state.isOverloaded { planner.lowerLimit(to: lane.state.window.limit) }
     }
 
-    /// While requests may not begin, takes back those of which the library has written nothing.
+    /// While requests may not begin, takes back the requests of which the library has written nothing.
     private func withdrawIfStopped(from lane: Lane) {
         guard lane.state.inFlight > 0, !mayBegin(), let connection = lane.connection else { return }
         for number in lane.numbers(where: { number, _ in connection.isHeldBack(number) }) {

@@ -16,7 +16,7 @@ enum LaneSharing {
     /// 2. For a pool without a lane: the oldest lane of the pool that has most, and more than one.
     /// 3. For a pool without a lane: the oldest lane of all, once it was open for ``turnMs``.
     ///
-    /// - Parameter lanes: those of all pools that carry requests or may.
+    /// - Parameter lanes: the lanes of all pools that carry requests or may.
     static func giver(for pool: Int, lanes: [Candidate], nowMs: Int64) -> Int? {
         let counts = Dictionary(lanes.map { ($0.pool, 1) }, uniquingKeysWith: +)
         func count(_ lane: Candidate) -> Int { counts[lane.pool, default: 0] }

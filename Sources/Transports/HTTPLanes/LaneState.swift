@@ -92,7 +92,7 @@ package struct LaneState: Equatable {
         if phase == .opening { phase = .ready }
     }
 
-    /// The server goes on to serve what it has, and asks for less (a GOAWAY with ENHANCE_YOUR_CALM).
+    /// The server still serves its open requests, and asks for less (a GOAWAY with ENHANCE_YOUR_CALM).
     package mutating func retireOverloaded(nowMs: Int64) {
         guard !isOverloaded else { return }
         isOverloaded = true

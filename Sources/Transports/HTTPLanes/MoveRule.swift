@@ -1,7 +1,7 @@
 /// Decides whether a request that certainly was not processed goes to another lane, unseen by the caller.
 ///
-/// After the end of a connection, the next one takes most of its requests. If a server goes on refusing, the caller has
-/// to wait: only there is waiting durable.
+/// After the end of a connection, the next one takes most of its requests. If a server continues to refuse, the caller
+/// has to wait: only there is waiting durable.
 enum MoveRule {
     static let mostRefusals = 2
     static let mostMoves = 5

@@ -119,7 +119,7 @@ public struct RedisEndpoint: Equatable, Sendable, Redacted {
 
     // MARK: Parts
 
-    /// Removes the mark and the text behind it; returns that text, nil without the mark.
+    /// Removes the mark and the text after it; returns that text, nil without the mark.
     static func cut(_ text: inout Substring, at mark: Character) -> Substring? {
         guard let index = text.firstIndex(of: mark) else { return nil }
         defer { text = text[..<index] }

@@ -68,7 +68,7 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
         let word = line.prefix { $0 != " " }
         let isCode = !word.isEmpty && word.utf8.count <= 32 && word.utf8.allSatisfy { 65...90 ~= $0 || $0 == 95 }
         var code = isCode ? Code(rawValue: String(word)) : .server
-        // Redis has no word of its own for it. The texts are those of 7.0 ("Function not found") and of 7.2 and later.
+        // Redis has no word of its own for it. The texts are from 7.0 ("Function not found") and from 7.2 and later.
         if code == .server, line.contains("unction not found") || line.contains("Library not found") {
             code = .functionNotFound
         } else if code == .server, line.contains("max number of clients") {

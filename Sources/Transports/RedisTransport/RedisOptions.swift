@@ -50,7 +50,7 @@ public enum RedisState: Equatable, Sendable {
 
 /// The Sentinels' latest answers about the primary that a connection uses.
 public struct SentinelState: Equatable, Sendable {
-    /// Sentinels that name a primary, of those that the URL names.
+    /// Sentinels of the URL that name a primary.
     public let answering: Int
     public let configured: Int
     /// Whether a majority of the configured Sentinels names the primary in use.

@@ -7,7 +7,7 @@ public final class ByteChannel {
     /// Bytes for the wire; the first ``sent`` of them were written.
     private var outgoing: [UInt8] = []
     private var sent = 0
-    /// Items behind ``outgoing``, in order: pieces that are too large to be made at once, and bytes written after them.
+    /// Items after ``outgoing``, in order: pieces that are too large to be made at once, and bytes written after them.
     private var behind: [Behind] = []
     private enum Behind {
         case bytes([UInt8])
@@ -46,7 +46,7 @@ public final class ByteChannel {
     /// - Parameter protocols: names offered by ALPN, most wanted first; none to leave ALPN out.
     public func startTLS(files: TLSFiles, host: String, protocols: [String] = []) throws(SocketError) {
         session = try Self.translate { () throws(OpenSSLError) in
-            // Read anew for each connection, so that replaced certificates are used from then on.
+            // Read again for each connection, so that replaced certificates are used from then on.
             try TLSSession(context: TLSContext(files: files), host: host, protocols: protocols)
         }
     }
@@ -75,7 +75,7 @@ public final class ByteChannel {
         try moveToOutgoing(&bytes)
     }
 
-    /// Queues bytes and, behind them, pieces that ``flush()`` makes as the wire takes them. Leaves the array empty.
+    /// Queues bytes and, after them, pieces that ``flush()`` makes as the wire takes them. Leaves the array empty.
     public func write(_ bytes: inout [UInt8], then pieces: some BytePieces) {
         queueBehind(&bytes)
         behind.append(.pieces(pieces))

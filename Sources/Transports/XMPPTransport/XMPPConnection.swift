@@ -119,7 +119,7 @@ final class XMPPConnection {
         onEnd(self, reason)
     }
 
-    /// The timer may be early, never late: an early one finds nothing due and is set anew. So it is left alone when a
+    /// The timer may be early, never late: an early one finds nothing due and is set again. So it is left alone when a
     /// deadline moves away, as they do with every message.
     private func arm() {
         guard let due = session.nextDeadlineMs else { return }

@@ -81,7 +81,7 @@ public final class XMPPPool {
         return max(0, room + planner.promised(ready: ready, opening: opening, nowMs: nowMs) - waiting.count)
     }
 
-    /// Messages without an outcome, those that wait for a connection included.
+    /// Messages without an outcome, including messages that wait for a connection.
     public var inFlight: Int { unanswered + waiting.count }
 
     /// True when every message has had its outcome.
@@ -93,7 +93,7 @@ public final class XMPPPool {
     /// Queues a message. Beyond ``freeSlots`` its outcome is `.unsent`.
     ///
     /// - Parameters:
-    ///   - messageID: the `message_id` in `json`; an answer is known by it. Unique among those in flight.
+    ///   - messageID: the `message_id` in `json`; an answer is known by it. Unique among the messages in flight.
     ///   - to: the recipient in `json`, by which an answer without an id is known; empty if it has none.
     ///   - json: what `<gcm>` holds, not yet escaped for XML.
     public func send(tag: UInt64, messageID: String, to: String = "", json: [UInt8]) {

@@ -5,7 +5,7 @@ internal import CYAML
 public struct YAMLReader {
     /// Nodes within nodes, those within an alias's node included.
     public static let maximumDepth = 32
-    /// Nodes of the document, those of each alias included, so that aliases of aliases do not grow without end.
+    /// Nodes of the document, each alias' nodes included, so that aliases of aliases do not grow without end.
     public static let maximumNodes = 200_000
 
     /// At a fixed address: libyaml keeps a pointer to it inside.
@@ -145,7 +145,7 @@ public struct YAMLReader {
         return .mapping(try Self.merged(members), line: start.line)
     }
 
-    /// The members with those of the merge key `<<` in its place: those of one mapping or of a list of mappings. A key that
+    /// The members, with the merge key `<<` replaced by the members of its mapping or its list of mappings. A key that
     /// the mapping has itself counts, then that of the first mapping of the list.
     private static func merged(_ members: [YAMLNode.Member]) throws(YAMLError) -> [YAMLNode.Member] {
         guard members.contains(where: \.isMerge) else { return members }

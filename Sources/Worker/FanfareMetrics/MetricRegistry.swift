@@ -126,7 +126,7 @@ public final class MetricRegistry: Sendable {
 
     // MARK: Reading
 
-    /// All metrics with a series: those of the catalogue in its order, then the others by name.
+    /// All metrics with a series: the catalogue's in its order, then the others by name.
     package func read() -> [Family] {
         let collectors = state.withLock { $0.collectors }
         for collector in collectors { collector() }

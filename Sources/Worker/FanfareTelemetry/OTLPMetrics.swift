@@ -1,7 +1,7 @@
 internal import FanfareJSON
 internal import FanfareMetrics
 
-/// Encodes the registry as the body of `POST /v1/metrics`. Names and labels are those of `/metrics`.
+/// Encodes the registry as the body of `POST /v1/metrics`. Names and labels are the same as in `/metrics`.
 enum OTLPMetrics {
     /// The time span that cumulative points cover, in Unix nanoseconds.
     struct Period: Equatable, Sendable {

@@ -9,7 +9,7 @@ public struct TelemetryResource: Sendable {
     public var version: String
     /// The prefix of the Redis keys, which tells fleets apart.
     public var prefix: String
-    /// Further attributes. Those with a name of the others are left out.
+    /// Further attributes. An attribute with the name of an earlier one is left out.
     public var attributes: [(key: String, value: String)] = []
 
     public init(instance: String, version: String, prefix: String) {

@@ -28,6 +28,6 @@ final class SpanQueue: Sendable {
     /// The oldest spans, which stay in the queue.
     func first(_ limit: Int) -> [SpanRecord] { spans.withLock { Array($0.prefix(limit)) } }
 
-    /// Only the exporter removes, so the oldest spans are those it has read.
+    /// Only the exporter removes, so the oldest spans are the ones that it has read.
     func removeFirst(_ count: Int) { spans.withLock { $0.removeFirst(min(count, $0.count)) } }
 }

@@ -47,7 +47,7 @@ enum Greeting {
             commands.append((RedisCommand("SELECT", String(endpoint.database)), .status("OK")))
         }
         if !name.isEmpty {
-            // Some services refuse every CLIENT command. The name is for people who list the clients.
+            // Some services refuse every CLIENT command. The name is for operators who list the clients.
             commands.append((RedisCommand("CLIENT", "SETNAME", clean(name)), .anything))
         }
         if mustBePrimary { commands.append((RedisCommand("ROLE"), .primary)) }

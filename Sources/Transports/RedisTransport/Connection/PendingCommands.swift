@@ -9,11 +9,11 @@ struct PendingCommands<Waiter> {
         /// On the loop's clock, in nanoseconds, as the time it may take.
         let sentAt: UInt64
         let timeout: UInt64
-        /// Position in the connection's outgoing bytes behind the command's last byte.
+        /// Position in the connection's outgoing bytes after the command's last byte.
         let end: UInt64
 
         /// - Parameter movedAt: when the connection last moved bytes of what is outstanding. Answers come in order, so
-        ///   while they come, or while a large command leaves, none of those behind is late.
+        ///   while they come, or while a large command leaves, no later command is late.
         func deadline(movedAt: UInt64) -> UInt64 { max(sentAt, movedAt) + timeout }
     }
 

@@ -75,7 +75,7 @@ public final class RedisClient: Sendable {
         _ body: @escaping @Sendable (ClientSession, @escaping (Result<Value, RedisError>) -> Void) -> Void
     ) async throws(RedisError) -> Value {
         let result = await withCheckedContinuation { continuation in
-            // Under the lock: a command behind the closing would never be answered.
+            // Under the lock: a command after the closing would never be answered.
             let isSent = isClosed.withLock { isClosed in
                 if !isClosed { inbox.send { session in body(session) { continuation.resume(returning: $0) } } }
                 return !isClosed

@@ -4,12 +4,13 @@ internal import SocketTransport
 public import StreamWire
 
 /// One connection to Redis, on one loop: pipelined, and reconnecting by itself until it is closed. At each connect the
-/// server is located anew: with Sentinels or a cluster it may be another one.
+/// server is located again: with Sentinels or a cluster it may be another one.
 ///
 /// Commands sent within a turn leave in one write at its end, large ones piece by piece, and are answered in order. A
-/// command that blocks in Redis (`XREADGROUP BLOCK`) delays the commands behind it: it needs a connection of its own and a
-/// timeout longer than it blocks. Nothing is ever sent twice: a command whose answer is lost fails with `maybeApplied`. A
-/// server that turns out to be the wrong one still answers the commands it was sent; then the right one is located.
+/// command that blocks in Redis (`XREADGROUP BLOCK`) delays the commands after it: it needs a connection of its own and
+/// a timeout longer than it blocks. Nothing is ever sent twice: a command whose answer is lost fails with
+/// `maybeApplied`. A server that turns out to be the wrong one still answers the commands it was sent; then the right
+/// one is located.
 ///
 /// Call ``close()`` on the loop before dropping the last reference.
 public final class RedisConnection {
@@ -141,8 +142,8 @@ public final class RedisConnection {
     /// Sends at the end of this turn; fails at once with `notConnected` when not ``RedisState/ready``, and when another
     /// server is the right one and this one only answers what it was sent.
     ///
-    /// - Parameter timeoutMs: until the answer, counted anew whenever bytes come, or leave after they had to wait. For a
-    ///   blocking command longer than it blocks. A command that times out closes the connection.
+    /// - Parameter timeoutMs: until the answer, counted again whenever bytes come, or leave after they had to wait. For
+    ///   a blocking command longer than it blocks. A command that times out closes the connection.
     public func send(_ command: RedisCommand, timeoutMs: Int64? = nil, _ completion: @escaping Completion) {
         guard machine.isReady else {
             return completion(.failure(RedisError(.notConnected, "no connection to \(endpoint)")))

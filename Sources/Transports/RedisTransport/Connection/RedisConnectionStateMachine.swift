@@ -94,7 +94,7 @@ struct RedisConnectionStateMachine {
         return rest + [.secure]
     }
 
-    /// An address that does not answer must not use up the time of the addresses behind it.
+    /// An address that does not answer must not use up the time of the addresses after it.
     private func deadlineMs(address: Int, of count: Int) -> Int64 {
         address + 1 < count ? min(timeouts.connectMs, Self.addressMs) : timeouts.connectMs
     }

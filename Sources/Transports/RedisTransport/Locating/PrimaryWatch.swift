@@ -1,6 +1,6 @@
 /// Decides whether the primary that a connection uses is still the primary, from the latest answer of each Sentinel.
 ///
-/// A primary that is cut off from its Sentinels and replicas goes on answering its clients after it was replaced, and
+/// A primary that is cut off from its Sentinels and replicas still answers its clients after it was replaced, and
 /// writes to it are lost. Times are milliseconds of any clock that only grows.
 struct PrimaryWatch {
     enum Status: Equatable {

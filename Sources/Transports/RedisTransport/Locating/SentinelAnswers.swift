@@ -9,7 +9,7 @@ struct SentinelAnswer: Equatable {
     /// The primary that several answers name together: the one that a majority of all Sentinels names, else the one with
     /// the latest configuration, since a Sentinel that was cut off still names the primary that has been replaced.
     ///
-    /// - Parameter count: all Sentinels, also those that did not answer.
+    /// - Parameter count: all Sentinels, also the ones that did not answer.
     static func choice(of answers: [SentinelAnswer], sentinels count: Int) -> (
         answer: SentinelAnswer, isMajority: Bool
     )? {

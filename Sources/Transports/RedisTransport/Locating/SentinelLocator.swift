@@ -4,7 +4,7 @@ internal import StreamWire
 
 /// Finds the primary by asking all Sentinels at once.
 ///
-/// It goes on asking them while the connection holds: a primary that was cut off from them goes on answering its clients
+/// It continues to ask them while the connection holds: a primary that was cut off from them still answers its clients
 /// after another server has replaced it.
 final class SentinelLocator: ServerLocator {
     private let loop: EventLoop
@@ -50,7 +50,7 @@ final class SentinelLocator: ServerLocator {
             guard let best = answers.best else {
                 return answer(.failure(answers.failure ?? RedisError(.connectionLost, "no Sentinel answers")))
             }
-            // Accept any epoch, also a lower one: Sentinels that were set up anew count from the beginning.
+            // Accept any epoch, also a lower one: Sentinels that were set up again count from the beginning.
             current = best
             answer(.success(deployment.server.at(best.address)))
         }

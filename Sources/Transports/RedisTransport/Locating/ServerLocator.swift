@@ -8,7 +8,7 @@ protocol ServerLocator: AnyObject {
     var reconsiderMs: Int64? { get }
     /// True when a server may answer to its name in the wrong role, so that its role has to be checked.
     var mustBePrimary: Bool { get }
-    /// True when a command that failed with `error` means that the server has to be located anew.
+    /// True when a command that failed with `error` means that the server has to be located again.
     func shouldRelocate(after error: RedisError, by server: RedisEndpoint) -> Bool
     /// The Sentinels' latest answers about the primary in use; nil without Sentinels, and before they were asked.
     var sentinelState: SentinelState? { get }

@@ -14,13 +14,13 @@ final class ServerPoll<Answer> {
     private var timers: [TimerID] = []
     private var hasFailed = false
 
-    /// Time that the other servers have after the first failure, in milliseconds: a poll that ends sooner repeats sooner.
+    /// After the first failure, wait this long for the other servers (ms). A short poll lets the next one start early.
     private static var afterFailureMs: Int64 { 1_000 }
 
     /// - Parameters:
     ///   - patienceMs: how long the caller waits, in milliseconds. A server that has not answered fails a little before, so
     ///     that the reason names it.
-    ///   - request: asks the server behind a connection that is ready.
+    ///   - request: asks the server of a connection that is ready.
     ///   - onAnswer: called once for each server, in the order of their answers, unless ``close()`` comes first.
     init(
         loop: EventLoop,

@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// Encodes commands: an array of words, each behind its length, so that no word can be mistaken for another.
+/// Encodes commands: an array of words, each after its length, so that no word can be mistaken for another.
 enum CommandFormatter {
     /// Redis' own limits: 512 MiB for one word, 1,048,576 words, 1 GiB not processed yet.
     static let maxWordBytes = 512 << 20

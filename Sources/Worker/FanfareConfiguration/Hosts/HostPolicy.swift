@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// The hosts that may receive a project's credentials: Google's, this machine's, and those in `allowed_hosts`. A
+/// The hosts that may receive a project's credentials: Google's, this machine's, and the hosts in `allowed_hosts`. A
 /// configuration that names another is a mistake or an attack.
 public struct HostPolicy: Sendable {
     private let allowed: Set<String>

@@ -8,7 +8,7 @@ struct SettingMerger {
     /// Every setting, once for the process or once for each project.
     private let places: [Place]
 
-    /// Sorted; the file's and those that `FANFARE_PROJECTS` lists.
+    /// Sorted; the file's projects and the ones that `FANFARE_PROJECTS` lists.
     let projects: [String]
     private(set) var problems: [String]
     private(set) var warnings: [String] = []
@@ -131,7 +131,7 @@ struct SettingMerger {
         )
     }
 
-    /// A secret that only a variable gives.
+    /// Reads a secret that has no setting, only an environment variable.
     func secret(_ variable: String) -> SecretText? { environment[variable].map { SecretText($0) } }
 
     private func value(of setting: Setting, at path: String, _ variable: String) -> SourcedValue? {

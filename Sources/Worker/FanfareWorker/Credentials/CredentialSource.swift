@@ -18,7 +18,7 @@ protocol CredentialSource: AnyObject {
     /// This worker cannot send for now; others may be able to.
     var isStuck: Bool { get }
     func refused(_ generation: Int)
-    /// Fetches a newer secret while sends go on with the current one, which another API refused.
+    /// Fetches a newer secret while sends continue with the current one, which another API refused.
     func renew(_ generation: Int)
     /// The project's probe: a credential that was refused is tried once more.
     func retryFailed()
@@ -56,7 +56,7 @@ struct RequestHeaders {
     }
 }
 
-/// The legacy server key, which cannot be fetched anew.
+/// The legacy server key, which cannot be fetched again.
 final class ServerKeyCredential: CredentialSource {
     let projectID: String? = nil
     let generation = 0

@@ -94,7 +94,8 @@ final class TokenRefresher: CredentialSource {
 
     // MARK: One exchange
 
-    /// Performs an action and those that follow from it, up to the next request or file, or the end of the exchange.
+    /// Performs an action and the actions that follow from it, up to the next request or file, or the end of the
+    /// exchange.
     ///
     /// - Parameter answer: the HTTP answer that led to the action; nil if none did.
     private func perform(_ first: TokenExchange.Action, after answer: HTTPAnswer?) {

@@ -23,7 +23,7 @@ final class Intake {
     private var audienceWarnings = AudienceWarnings()
     private var windows = SendWindows(rules: ZoneFiles.rules)
 
-    /// Called when entries were handed over, so that reading may go on.
+    /// Called when entries were handed over, so that reading may continue.
     var onHandedOver: () -> Void = {}
 
     init(project: ProjectContext, claimer: Claimer, sends: SendDriver) {

@@ -5,7 +5,7 @@ internal import Tracing
 
 /// Begins and ends a span for each batch that this worker holds, with the process' tracer; without one it does nothing.
 ///
-/// Names and attributes are those of OpenTelemetry's conventions for messaging: the job is the message, and the project's
+/// Names and attributes follow OpenTelemetry's conventions for messaging: the job is the message, and the project's
 /// stream of jobs its destination.
 struct BatchTracer {
     private let tracer: (any Tracer)?
@@ -89,7 +89,7 @@ final class BatchSpan {
 
     fileprivate func link(to context: ServiceContext) { span.addLink(SpanLink(context: context, attributes: [:])) }
 
-    /// - Parameter outcome: anything but `closed` means that another worker goes on with the batch.
+    /// - Parameter outcome: anything but `closed` means that another worker continues the batch.
     func end(_ outcome: BatchOutcome) {
         span.attributes["fanfare.outcome"] = outcome.rawValue
         if outcome == .lost {

@@ -19,7 +19,7 @@ final class HistoryRecorder {
     init(project: ProjectContext, gauges: ProjectGauges) {
         self.project = project
         self.gauges = gauges
-        // A project that was opened anew goes on counting in the same series.
+        // A project that was opened again counts in the same series.
         plan = HistoryPlan(recorded: project.meters.historyTotals)
     }
 

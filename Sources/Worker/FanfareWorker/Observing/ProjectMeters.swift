@@ -6,7 +6,7 @@ internal import StreamWire
 /// The counters and histograms of one project. Every series is made at the start; counting adds to a number, without a
 /// look-up, a lock or an allocation.
 final class ProjectMeters {
-    /// The series of sends, or those of management requests.
+    /// The series of sends, or of management requests.
     private struct Series {
         let verdicts: [CounterCell]
         let latency: HistogramCell

@@ -2,8 +2,8 @@ internal import EventLoop
 internal import FanfareCore
 internal import Logging
 
-/// Takes one running project to its end: it begins no new send, waits for the requests in flight under the old settings,
-/// gives the unsent recipients back, and deregisters. Other projects go on meanwhile.
+/// Takes one running project to its end: it begins no new send, waits for the requests in flight under the old
+/// settings, gives the unsent recipients back, and deregisters. Other projects continue meanwhile.
 final class ProjectTransition {
     let runner: ProjectRunner
     private let loop: EventLoop

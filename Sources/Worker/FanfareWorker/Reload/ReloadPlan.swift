@@ -9,7 +9,7 @@ struct ReloadPlan: Equatable {
     var removed: [String] = []
     /// Projects that are drained and then opened under the new settings: another credential, transport or address.
     var reopened: [Project] = []
-    /// Projects that differ in the pace of their sends only. They go on without a drain.
+    /// Projects that differ in the pace of their sends only. They continue without a drain.
     var updated: [Project] = []
 
     /// - Parameters:
