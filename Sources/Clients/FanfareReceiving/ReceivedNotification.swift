@@ -80,7 +80,7 @@ public struct ReceivedNotification: Equatable, Sendable {
         }
     }
 
-    /// Apple's own key and those that FCM adds.
+    /// Apple's own key and the keys that FCM adds.
     private static func isReserved(_ key: String) -> Bool {
         ["aps", "fcm_options", "from", "message_type"].contains(key) || key.hasPrefix("google.")
             || key.hasPrefix("gcm.")

@@ -96,7 +96,7 @@ public struct SimulatorReply: Equatable, Sendable {
     }
 }
 
-/// A fault of the wire. Codes are those of RFC 9113, section 7.
+/// A fault of the wire. Codes as in RFC 9113, section 7.
 public enum WireFault: Equatable, Sendable {
     /// RST_STREAM instead of an answer.
     case reset(code: UInt32)

@@ -209,7 +209,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         finished(stream, context)
     }
 
-    /// Closes after a GOAWAY, once the older streams are answered, and 100 ms later: a close right behind the frame can
+    /// Closes after a GOAWAY, once the older streams are answered, and 100 ms later: a close right after the frame can
     /// reach the peer as a reset that swallows it.
     private func closeWhenDone(_ context: ChannelHandlerContext) {
         guard lastStream != nil, streams.isEmpty else { return }

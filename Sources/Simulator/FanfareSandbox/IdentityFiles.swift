@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// Writes credential files without a service account's key, one of each kind, for a project.
 enum IdentityFiles {
-    /// Reads the secrets of an earlier start and makes those that are missing. The files are always written anew, because
+    /// Reads the secrets of an earlier start and makes the missing ones. The files are always written again, because
     /// their URLs name the port of this start.
     ///
     /// - Parameter origin: the TLS port's, such as `https://localhost:8443`.

@@ -8,8 +8,8 @@ struct ProjectCredentials: Sendable {
     /// The key of its service account.
     var key: RS256Signer
 
-    /// Reads the secrets in the folder and makes those that are missing. The account's file is always written anew,
-    /// because its `token_uri` names the port of this start.
+    /// Reads the secrets in the folder and makes the missing ones. The account's file is always written again, because
+    /// its `token_uri` names the port of this start.
     static func prepare(project id: String, tokenURI: String, in directory: StateDirectory) throws -> ProjectCredentials
     {
         let senderID = try directory.text("sender-id-\(id)", fits: isSenderID) {

@@ -12,7 +12,7 @@ public struct DashboardOptions: Equatable, Sendable {
     public var token: String?
     /// A token that opens the metrics alone; nil if only ``token`` does.
     public var metricsToken: String?
-    /// Host names that a proxy may put into `Host`, besides those of this machine.
+    /// Host names that a proxy may put into `Host`, besides this machine's.
     public var allowedHosts: [String] = []
     /// The header in which a proxy of ``allowedHosts`` names the user; nil if none does.
     public var userHeader: String?

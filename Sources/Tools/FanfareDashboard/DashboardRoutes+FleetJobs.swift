@@ -19,7 +19,7 @@ enum JobTab: String, CaseIterable {
         }
     }
 
-    /// Of paused jobs, those that an operator paused need no other decision than to be resumed.
+    /// Of paused jobs, the ones that an operator paused need no other decision than to be resumed.
     fileprivate func fits(_ job: JobStatus) -> Bool {
         guard self == .needing, job.state == .paused else { return true }
         return !job.isPausedByOperator && !job.isAtTimedCanary

@@ -36,7 +36,7 @@ enum FleetExposition {
             (MetricCatalogue.paused, state.isPaused ? 1 : 0),
             (MetricCatalogue.unreachable, !state.outage.isEmpty && !state.isOutagePartial ? 1 : 0),
             (MetricCatalogue.blocked, state.blockReason.isEmpty ? 0 : 1),
-            // Not those in Redis: a lease of a worker that died stays until another worker sees it.
+            // Not the leases in Redis: a lease of a worker that died stays until another worker sees it.
             (MetricCatalogue.workersAlive, Double(project.workersAlive)),
         ]
         for (metric, value) in values { registry.gauge(metric, project.id).set(value) }

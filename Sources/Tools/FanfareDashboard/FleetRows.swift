@@ -52,7 +52,7 @@ struct Sparklines: Sendable {
             for project in snapshot.projects where lines[project.id] == nil { lines[project.id] = Self.line(project) }
             return false
         }
-        // A clock that was set back starts anew; steps without a snapshot repeat the mean of their time.
+        // A clock that was set back starts again; steps without a snapshot repeat the mean of their time.
         let steps = isFirst ? 0 : Int((end - endMs) / Self.stepMs)
         if steps < 0 || steps > Self.points { lines = [:] }
         var next: [String: Line] = [:]

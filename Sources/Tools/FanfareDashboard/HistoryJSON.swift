@@ -4,7 +4,7 @@ internal import FanfareJSON
 /// A project's history as JSON columns, one value a step: the charts draw columns, and objects would repeat each name
 /// hundreds of times.
 ///
-/// Counts are those of the step. A step without a record has nulls, and a step without a request has no latency.
+/// Counts are of the step alone. A step without a record has nulls, and a step without a request has no latency.
 struct HistoryJSON {
     /// The spans that the page offers, seconds.
     static let spans: [Int64] = [300, 3_600, 86_400]

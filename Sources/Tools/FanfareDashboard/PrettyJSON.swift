@@ -1,6 +1,6 @@
 internal import FanfareJSON
 
-/// JSON for people: one member a line, indented by two spaces; numbers as they were written.
+/// JSON for readers: one member a line, indented by two spaces; numbers as they were written.
 enum PrettyJSON {
     static func text(_ value: JSONValue) -> String {
         var bytes: [UInt8] = []

@@ -37,7 +37,7 @@ public struct ProjectSnapshot: Equatable, Sendable {
     public var stopped: [StoppedJob] = []
     /// The newest rejected entry of `dead`; nil without one.
     public var rejected: RejectedJob?
-    /// The leases in this project, including those of workers that died recently.
+    /// The leases in this project, including leases of workers that died recently.
     public var leases: [WorkerLease] = []
 
     public init(id: String, overview: OverviewReply) {
@@ -65,7 +65,7 @@ public struct ProjectSnapshot: Equatable, Sendable {
         return progress
     }
 
-    /// Recipients without a result whose jobs need no operator: without those of stopped jobs that are listed.
+    /// Recipients without a result whose jobs need no operator: recipients of listed stopped jobs are left out.
     public var recipientsAwaitingSend: Int64 {
         let ofStopped = stopped.lazy.filter(\.needsOperator).map { max(0, $0.status.total - $0.status.finished) }
         return max(0, recipientsWaiting - ofStopped.reduce(0, +))

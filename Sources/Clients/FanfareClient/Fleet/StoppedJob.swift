@@ -13,7 +13,7 @@ public struct StoppedJob: Equatable, Sendable {
     public var stoppedBy: Guard
     /// When it was stopped, Unix milliseconds.
     public var stoppedMs: Int64
-    /// After how many milliseconds it continues behind its canary without an operator; nil if it does not.
+    /// After how many milliseconds it continues after its canary without an operator; nil if it does not.
     public var continuesMs: Int64?
 
     /// Whether it waits for an operator. A canary whose wait is over continues within seconds, unless no worker lives.

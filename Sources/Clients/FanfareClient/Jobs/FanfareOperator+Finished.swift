@@ -1,8 +1,8 @@
 internal import StreamWire
 
 extension FanfareOperator {
-    /// The jobs that are over, newest first: of the last 1,000 that have an `id` or more than one recipient, those that are
-    /// still kept. Jobs that ended before an upgrade to this version are not among them.
+    /// The jobs that are over, newest first: of the last 1,000 that have an `id` or more than one recipient, the jobs
+    /// that are still kept. Jobs that ended before an upgrade to this version are not among them.
     /// - Parameters:
     ///   - limit: number of jobs after which the page ends; jobs that ended in the same millisecond stay on one page.
     ///   - before: only jobs that ended before this time, Unix milliseconds: the `finishedMs` of the last page's last job.

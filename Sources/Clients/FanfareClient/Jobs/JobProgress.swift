@@ -36,8 +36,8 @@ public struct JobProgress: Equatable, Sendable {
         self.project = project
     }
 
-    /// Recipients a second: of a job in its first pass those that were tried over its last seconds, of a job that is over
-    /// those with an attempt, from its start to the end of its first pass, pauses included.
+    /// Recipients a second. A job in its first pass counts the recipients tried over its last seconds. A job that is
+    /// over counts its recipients with an attempt, from its start to the end of its first pass, pauses included.
     ///
     /// nil while the job stands still, for less than a second, and for a job of one recipient, such as a topic.
     public var resultsPerSecond: Double? {

@@ -157,16 +157,17 @@ public struct JobStatus: Equatable, Sendable {
     /// Recipients that have a result or wait for a retry.
     var tried: Int64 { min(total, finished + retrying) }
 
-    /// Recipients of the canary while the job waits behind it: all that were tried; nil for any other job.
+    /// Recipients of the canary while the job waits after it: all that were tried; nil for any other job.
     public var canaryTried: Int64? {
         guard state == .paused, reason == "canary" else { return nil }
         return tried
     }
 
-    /// What the errors are a share of: recipients of the canary while the job waits behind it, else those with a result.
+    /// What the errors are a share of: recipients of the canary while the job waits after it, else recipients with a
+    /// result.
     public var judged: Int64 { canaryTried ?? finished }
 
-    /// Recipients that had no attempt yet, and those in flight.
+    /// Recipients that had no attempt yet, and recipients in flight.
     public var unattempted: Int64 { max(0, total - finished - retrying) }
 
     public var isOver: Bool { state.isOver }
@@ -174,7 +175,7 @@ public struct JobStatus: Equatable, Sendable {
     /// Whether an operator paused it, and no guard stopped it since.
     public var isPausedByOperator: Bool { state == .paused && reason?.hasPrefix("paused by an operator") == true }
 
-    /// Whether it waits behind a canary that continues by itself after `canary_wait_ms`.
+    /// Whether it waits after a canary and continues by itself after `canary_wait_ms`.
     public var isAtTimedCanary: Bool { canaryTried != nil && guards.canaryWaitMs != nil }
 
     /// Why a job outside its send window waits, with the time at which the window opens; nil for any other job.

@@ -3,7 +3,7 @@ internal import FanfareModel
 public import StreamWire
 
 extension PushJob {
-    /// The fields of the stream entry, in the order of the documentation, without those that have their default.
+    /// The fields of the stream entry, in the order of the documentation, without fields that have their default.
     public var fields: [(name: String, value: [UInt8])] {
         var fields: [(name: String, value: [UInt8])] = []
         func add(_ name: String, _ value: String?) {

@@ -4,7 +4,7 @@ extension FanfareOperator {
     /// Entries hold whole jobs, so pages are small.
     private static var pageSize: Int { 25 }
 
-    /// Visits the current entries of `dead`, without those that no worker wrote.
+    /// Visits the current entries of `dead`, without entries that no worker wrote.
     ///
     /// - Parameters:
     ///   - newestFirst: visits the newest entry first.

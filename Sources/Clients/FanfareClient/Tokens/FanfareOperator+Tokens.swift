@@ -8,9 +8,9 @@ extension FanfareOperator {
     /// them, at most 64 entries a call.
     /// - Parameters:
     ///   - token: 1 to 1,024 of `A-Z a-z 0-9 _ : . -`.
-    ///   - limit: the search stops behind the entry that brings so many results, and so many feedback entries.
+    ///   - limit: the search stops after the entry that brings so many results, and so many feedback entries.
     ///   - calls: the most reading calls of Redis.
-    ///   - cursor: ``TokenStory/cursor`` of the story to go on with; nil begins with the newest entry.
+    ///   - cursor: ``TokenStory/cursor`` of the story to continue; nil begins with the newest entry.
     /// - Throws: ``FanfareClientError`` for a text that cannot be a token, and for one that is no cursor.
     public func story(
         of token: String,

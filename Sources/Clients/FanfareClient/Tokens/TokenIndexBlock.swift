@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// A block of the index of `results` by token: the fingerprints of the entries behind the block before, up to its id.
+/// A block of the index of `results` by token: the fingerprints of the entries after the previous block, up to its id.
 struct TokenIndexBlock {
     let id: String
     /// Entries of `results`.
@@ -21,7 +21,7 @@ struct TokenIndexBlock {
     /// Whether an entry of the block may hold the token; false positives are one in 16 million results.
     func mayHold(_ fingerprint: TokenFingerprint) -> Bool { fingerprint.isIn(prints) }
 
-    /// The id just behind an entry's; nil behind the last possible one.
+    /// The id just after an entry's; nil after the last possible one.
     static func successor(of id: String) -> String? {
         let parts = id.split(separator: "-").compactMap { UInt64($0) }
         guard parts.count == 2 else { return nil }

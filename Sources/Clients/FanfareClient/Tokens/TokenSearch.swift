@@ -10,7 +10,7 @@ struct TokenSearch<Redis: RedisSending> {
     private let token: String
     private let limit: Int
     private let fingerprint: TokenFingerprint
-    /// The token in its quotes. Nearly no entry holds it, so only those that do are parsed.
+    /// The token in its quotes. Nearly no entry holds it, so only entries with it are parsed.
     private let needle: BytePattern
     private var callsLeft: Int
     private var cursor: TokenCursor
@@ -28,7 +28,7 @@ struct TokenSearch<Redis: RedisSending> {
 
     private enum Rest: Equatable {
         case none
-        /// More entries than this call may read: the next goes on before this one; nil: with the newest.
+        /// The call read its limit. The next call continues before this entry; nil: from the newest entry.
         case before(String?)
     }
 
@@ -63,8 +63,8 @@ struct TokenSearch<Redis: RedisSending> {
 
     // MARK: The index
 
-    /// Skips the entries of each block that does not hold the token. Reads all others: those that are in no block yet, and
-    /// those of the oldest block, whose first ones may be gone.
+    /// Skips the entries of each block that does not hold the token. Reads all other entries: the ones in no block yet,
+    /// and the oldest block's, whose first ones may be gone.
     private mutating func searchIndex(_ start: String?, _ count: Int64?) async throws {
         var before = start
         if let count {
@@ -74,7 +74,7 @@ struct TokenSearch<Redis: RedisSending> {
         }
         while callsLeft > 0, story.jobs.count < limit {
             let (blocks, isLastPage) = try await readBlocks(before: before)
-            // The entries of a block are those up to its id, behind the id of the block before it.
+            // The entries of a block begin after the id of the block before it and end with its own id.
             let ends = blocks.map { Optional($0.id) } + (isLastPage ? [nil] : [])
             for (position, end) in ends.enumerated() {
                 let block = position > 0 ? blocks[position - 1] : nil

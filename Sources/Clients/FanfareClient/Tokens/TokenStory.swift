@@ -49,9 +49,9 @@ public struct TokenStory: Equatable, Sendable {
     public var notes: [String] = []
     /// When the oldest kept result was written, Unix milliseconds; nil when no result is kept.
     public var keptSinceMs: Int64?
-    /// True if everything that is kept was searched. If false, ``cursor`` goes on.
+    /// True if everything that is kept was searched. If false, ``cursor`` continues the search.
     public var isWhole = true
-    /// Where the next call goes on; nil when everything was searched. Its form may change with each version.
+    /// Where the next call continues; nil when everything was searched. Its form may change with each version.
     public var cursor: String?
 
     public init(project: String) { self.project = project }

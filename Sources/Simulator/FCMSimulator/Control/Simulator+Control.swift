@@ -20,7 +20,7 @@ extension Simulator {
                 return SimulatorReply(lines: listed.flatMap(\.line))
             case ("GET", "/deliveries"):
                 let lines = DeliveryLines(store: messages.deliveries, devices: devices)
-                // A listing is read by a person or a test: without a token only the newest thousand.
+                // A listing is read by a developer or a test: without a token only the newest thousand.
                 return SimulatorReply(lines: lines.text(token: FormText.value("token", in: request.query), most: 1_000))
             case ("GET", "/faults"): return SimulatorReply(status: 200, json: faults.report.jsonBytes)
             case ("GET", "/devices"): return SimulatorReply(object: try deviceReport(request.query, now: now))

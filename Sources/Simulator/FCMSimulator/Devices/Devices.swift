@@ -23,7 +23,7 @@ struct Devices: Equatable, Sendable {
     /// nil for a token that was never described, and for one that was replaced.
     subscript(token: String) -> Device? { described[token].flatMap { $0.successor == nil ? $0 : nil } }
 
-    /// The tokens of the described devices, without those that were replaced.
+    /// The tokens of the described devices, without replaced ones.
     var names: [String] { described.lazy.filter { $0.value.successor == nil }.map(\.key.text) }
 
     func instance(_ token: String, nowMs: Int64) -> Instance {

@@ -39,7 +39,7 @@ struct FanoutMessage: Equatable, Sendable {
     var send: Send
 }
 
-/// The fan-outs of all projects: the active ones, those that wait, and the latest that ended.
+/// The fan-outs of all projects: the active ones, the waiting ones, and the latest that ended.
 struct Fanouts: Sendable {
     static let mostFinished = 10_000
 

@@ -1,6 +1,6 @@
 /// Delivers, stores or drops each accepted message, and remembers what it delivered.
 struct MessageStore: Sendable {
-    /// Messages that reached a device, and those that never will.
+    /// Messages that reached a device, and messages that never will.
     struct Counts: Equatable, Sendable {
         /// Events of FCM's own included.
         fileprivate(set) var delivered = 0

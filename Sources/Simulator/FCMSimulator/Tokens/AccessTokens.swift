@@ -2,7 +2,7 @@
 struct TokenScopes: Equatable, Sendable {
     private static let prefix = "https://www.googleapis.com/auth/"
 
-    /// Those of `cloud-platform`.
+    /// The rights of `cloud-platform`.
     static let all = TokenScopes(maySend: true, mayImpersonate: true)
 
     var maySend: Bool

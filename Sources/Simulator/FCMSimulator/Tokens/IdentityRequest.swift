@@ -87,7 +87,7 @@ public struct SimulatedIdentity: Equatable, Sendable {
     public var audience: String
     /// The token that the provider accepts.
     public var subjectToken: String
-    /// The OAuth client and the login of a person.
+    /// The OAuth client and the login of a user.
     public var clientID: String
     public var clientSecret: String
     public var refreshToken: String

@@ -20,7 +20,7 @@ struct MessageSchema: Sendable {
 
     let fields: [ExactText: Field]
 
-    /// - Parameter more: the fields of one type, beside those that it shares with others.
+    /// - Parameter more: the fields of one type, beside the fields that it shares with others.
     init(_ types: [String: FieldType], _ more: [String: FieldType] = [:]) {
         var fields: [ExactText: Field] = [:]
         for (name, type) in Array(types) + more {

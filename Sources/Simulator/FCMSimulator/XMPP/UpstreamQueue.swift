@@ -52,7 +52,7 @@ struct UpstreamQueue: Equatable, Sendable {
         return true
     }
 
-    /// Puts messages without an ack before those that came later.
+    /// Puts messages without an ack before later ones.
     mutating func putBack(_ items: [Upstream], project: String) {
         let kept = items.filter { !$0.isNowOrNever }
         guard !kept.isEmpty else { return }

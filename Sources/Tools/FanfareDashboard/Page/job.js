@@ -67,7 +67,7 @@ function cause(job, now) {
   return (reason ?? job.held_by ?? "").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (stamp) => clock(Date.parse(stamp), now));
 }
 
-/** What the job's state means now, and what a person may do about it. */
+/** What the job's state means now, and what an operator may do about it. */
 export function explain(job, now) {
   const why = cause(job, now);
   switch (job.state) {
@@ -183,7 +183,7 @@ class Results {
     for (const { error } of errors) if (!known.includes(error)) this.error.append(new Option(error));
   }
 
-  /** Shows the results with an error, or those of recipients that may have got the message twice. */
+  /** Shows the results with an error, or of recipients that may have got the message twice. */
   filter({ error = "", isTwice = false }) {
     if (error) this.offer([{ error }]);
     this.status.value = "";

@@ -161,7 +161,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    /// Serves the dashboard until the task is cancelled. The demo goes on without it if it cannot start.
+    /// Serves the dashboard until the task is cancelled. The demo continues without it if it cannot start.
     private func serveDashboard(_ configuration: Configuration, _ port: Locked<Int?>) async {
         var settings = DashboardOptions()
         settings.port = 0

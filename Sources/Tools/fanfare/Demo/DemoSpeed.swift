@@ -67,7 +67,7 @@ struct DemoSpeed: Equatable {
         guard let open = line.firstIndex(of: "("), let close = line.lastIndex(of: ")"), open < close,
             ["fanfare-loop", "fanfare-lease"].contains(line[line.index(after: open)..<close])
         else { return nil }
-        // The fields behind the name: state is the third of all, utime and stime are the 14th and 15th.
+        // The fields after the name: state is the third of all, utime and stime are the 14th and 15th.
         let fields = line[line.index(after: close)...].split(separator: " ")
         guard fields.count > 12, let user = Int64(fields[11]), let system = Int64(fields[12]) else { return nil }
         return user + system

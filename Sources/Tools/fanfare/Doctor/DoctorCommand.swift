@@ -66,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if !isFine { throw ExitCode.failure }
     }
 
-    /// Prints the findings of one severity, those of many projects with one cause as one.
+    /// Prints the findings of one severity; findings of many projects with one cause become one.
     private func printAll(_ findings: [Finding], _ severity: Finding.Severity, _ configuration: Configuration) {
         let own = findings.filter { $0.severity == severity }
         for finding in own.joined(projects: configuration.projects.map(\.id)) { Console.line(finding.line) }

@@ -21,8 +21,8 @@ struct RedisFacts: Sendable {
     var skewMs: Int64 = 0
     /// The possible error of ``skewMs``: half the round trip.
     var skewErrorMs: Int64 = 0
-    /// The primaries of a cluster that have the configured projects, or all if no project is configured. The other facts
-    /// are those of the first. Empty without a cluster.
+    /// The primaries of a cluster that have the configured projects, or all if no project is configured. The other
+    /// facts are of the first primary. Empty without a cluster.
     var primaries: [(name: String, facts: RedisFacts)] = []
     /// The configured projects, as far as they could be read.
     var projects: [ProjectSnapshot] = []

@@ -34,7 +34,7 @@ struct RedisProbe {
         return facts
     }
 
-    /// The facts without those of projects.
+    /// The facts without the projects' facts.
     func serverFacts() async throws(RedisError) -> RedisFacts {
         try await isCluster ? clusterFacts() : facts(of: client)
     }

@@ -30,7 +30,7 @@ struct AudienceList {
 
     /// Writes the elements of a long file, and tells the user.
     /// - Parameters:
-    ///   - elements: those that were read already; empty afterwards.
+    ///   - elements: the elements that were read already; empty afterwards.
     ///   - limit: why they are written to a list, such as `more than 100000 tokens`.
     ///   - bytes: the text of an element.
     ///   - next: reads the next element; nil at the end.

@@ -89,7 +89,7 @@ struct FileLines: ~Copyable {
         }
     }
 
-    /// Reads the next bytes behind those of the buffer.
+    /// Reads the next bytes after the buffer's.
     private mutating func fill() throws {
         let (used, size) = (buffer.count, 65_536)
         buffer.append(contentsOf: repeatElement(0, count: size))

@@ -9,7 +9,7 @@ final class TokensFile {
     private static let advice = "; correct them, or push the job as it is with --no-check"
 
     private var reader: TokenReader
-    /// All tokens of a short file; those of a long one that were read.
+    /// All tokens of a short file; the tokens read so far of a long one.
     private var tokens: [String] = []
     /// Whether the tokens do not fit into one stream entry.
     let isLong: Bool

@@ -3,8 +3,8 @@ enum EqualCauses {
     /// Fewer sentences of one cause are printed one by one.
     static let fewest = 4
 
-    /// Sentences such as `projects.shop.credentials (line 5): is a directory`. Those that differ only in project and line
-    /// become one, in the place of the first.
+    /// Sentences such as `projects.shop.credentials (line 5): is a directory`. Sentences that differ only in project
+    /// and line become one, in the place of the first.
     static func joined(_ sentences: [String]) -> [String] {
         joined(sentences, by: cause) { "\($1) projects; the first: \($0)" }
     }

@@ -41,7 +41,7 @@ struct CSVRecord {
         scan(from: 0)
     }
 
-    /// Whether the record goes on in the next line, within quotes.
+    /// Whether the record continues in the next line, within quotes.
     var isOpen: Bool { fault == nil && state == .quoted }
 
     /// Appends the next line of an open record, without its line feed.
@@ -52,7 +52,7 @@ struct CSVRecord {
         scan(from: start)
     }
 
-    /// Ends an open record that cannot go on: the quote of its last cell has no end.
+    /// Ends an open record that cannot continue: the quote of its last cell has no end.
     mutating func abandon(_ rule: String) {
         fault = Fault(offset: cells.last?.start ?? 0, rule: rule)
         isAbandoned = true
@@ -128,7 +128,7 @@ struct CSVRecord {
         at += 1
     }
 
-    /// Reads the byte behind a quote, which was the first of two or the end of the cell.
+    /// Reads the byte after a quote, which was the first of two or the end of the cell.
     private mutating func scanBehindQuote(_ at: inout Int) {
         switch source[at] {
         case Self.quote:

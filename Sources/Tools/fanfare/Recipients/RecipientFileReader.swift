@@ -10,7 +10,7 @@ struct RecipientFileReader: ~Copyable {
         case csv(RecipientColumns)
     }
 
-    /// Bytes of a row, at most: those of a recipient at which a worker refuses it unread.
+    /// Maximum size of a row, bytes: a worker refuses a recipient of this size unread.
     static let longestRow = PersonalPreview.mostElementBytes
     /// Finds the rule that a recipient breaks.
     typealias Check = (SharedText) -> EntryFault?

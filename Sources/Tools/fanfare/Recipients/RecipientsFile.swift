@@ -3,8 +3,8 @@ internal import FanfareCore
 internal import FanfareModel
 internal import RedisTransport
 
-/// The recipients of a personal job. Those of a short file become a field of the job. Those of a long file are written to a
-/// Redis list in pieces, so that neither this process nor the stream entry grows with the audience.
+/// The recipients of a personal job. Recipients of a short file become a field of the job. Recipients of a long file
+/// are written to a Redis list in pieces, so that neither this process nor the stream entry grows with the audience.
 final class RecipientsFile {
     /// Maximum number of recipients in a stream entry.
     static let inlineLimit = AudienceList.inlineLimit
@@ -14,7 +14,7 @@ final class RecipientsFile {
 
     private let source: String
     private var reader: RecipientFileReader
-    /// All recipients of a short file; those of a long one that were read.
+    /// All recipients of a short file; the recipients read so far of a long one.
     private var elements: [[UInt8]] = []
     /// Why the recipients do not fit into one stream entry; nil if they do.
     private var excess: String?

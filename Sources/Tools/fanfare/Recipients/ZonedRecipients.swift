@@ -2,8 +2,9 @@ internal import FanfareCore
 internal import FanfareModel
 internal import RedisTransport
 
-/// The recipients of a file by the instants at which their zones show a local time. Those of a short file are kept. Those of
-/// a long file are written to a Redis list for each instant, in pieces, so that this process does not grow with the file.
+/// The recipients of a file by the instants at which their zones show a local time. Recipients of a short file are
+/// kept. Recipients of a long file are written to a Redis list for each instant, in pieces, so that this process does
+/// not grow with the file.
 final class ZonedRecipients {
     /// The recipients of one instant.
     struct Group {
@@ -22,7 +23,7 @@ final class ZonedRecipients {
     private let noun: String
     private var reader: RecipientFileReader
     private(set) var groups: [Int64: Group] = [:]
-    /// Why the recipients are written to lists; nil for those of a short file.
+    /// Why the recipients are written to lists; nil for a short file.
     private(set) var excess: String?
 
     /// Reads the header of CSV.

@@ -5,7 +5,7 @@ internal import RedisTransport
 
 /// The ids of the projects that Redis or the configuration knows, sorted.
 enum FleetProjects {
-    /// Those of the configuration for a user that may not read the register, such as a producer's.
+    /// The configured ids for a user that may not read the register, such as a producer's.
     static func read(_ client: RedisClient, _ configuration: Configuration) async throws -> [String] {
         let configured = configuration.projects.map(\.id)
         let prefix = configuration.prefix

@@ -20,7 +20,7 @@ struct ProjectSession {
         FanfareProducer(redis: client, project: project, prefix: prefix)
     }
 
-    /// The checks that a worker with this configuration makes of a job; those of a v1 project if it does not have the
+    /// The checks that a worker with this configuration makes of a job; as for a v1 project if it does not have the
     /// project.
     var entryCheck: EntryCheck { EntryCheck(settings, project: project, prefix: prefix) }
 

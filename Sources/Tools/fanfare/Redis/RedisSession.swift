@@ -33,7 +33,7 @@ enum RedisSession {
         try await RedisClient.connect(deployment, tls: configuration.redisTLS, patienceMs: 2_000)
     }
 
-    /// The exit code of an error: `configuration` if a person must correct it, `unavailable` if it is transient.
+    /// The exit code of an error: `configuration` if an operator must correct it, `unavailable` if it is transient.
     static func outcome(_ error: RedisError) -> Outcome {
         [.noAuth, .wrongPass, .noPerm, .tls].contains(error.code) ? .configuration : .unavailable
     }

@@ -45,7 +45,7 @@ struct LoadedState: Sendable {
     /// The result of reading the configuration again.
     struct Attempt {
         let result: Result<LoadedState, ConfigurationError>
-        /// The watched files as they were before they were read, those of a refused state included.
+        /// The watched files as they were before they were read, the files of a refused state included.
         let files: WatchedFiles
     }
 

@@ -56,7 +56,7 @@ struct ReloadTrigger: Sendable {
     private var readAtMs: Int64
     /// Since when the files have been as they were seen last.
     private var seenSinceMs: Int64
-    /// Since when the files have differed from those that were read; nil while they are equal.
+    /// Since when the files have differed from what was read; nil while they are equal.
     private var changedSinceMs: Int64?
     /// Whether SIGHUP has asked for a read that has not happened yet.
     private(set) var isOrdered = false
@@ -79,7 +79,7 @@ struct ReloadTrigger: Sendable {
 
     var paths: Set<String> { loaded.paths }
 
-    /// Whether files differ from those that were read last.
+    /// Whether files differ from what was read last.
     func isChanged(_ files: WatchedFiles) -> Bool { files != loaded }
 
     /// SIGHUP came: unchanged files are read, too.

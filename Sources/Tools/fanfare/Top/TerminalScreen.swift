@@ -44,7 +44,7 @@ struct TerminalScreen {
         Console.write("\u{1B}[H" + text.joined(separator: "\r\n"), to: STDOUT_FILENO)
     }
 
-    /// Clears the rest of a line. Behind a full line the cursor still stands on the last character.
+    /// Clears the rest of a line. After a full line the cursor still stands on the last character.
     private static func clearing(_ line: TopScreen.Line, width: Int) -> String {
         TextWidth.of(line.text) < width ? "\u{1B}[K" : ""
     }

@@ -37,7 +37,7 @@ extension TopScreen {
         return meter.drainSeconds(of: project).map(PaceText.duration)
     }
 
-    /// The chosen order without the projects that are folded into one line: those that are idle and have no dead job.
+    /// The chosen order without the projects that are folded into one line: idle projects without a dead job.
     private var unfolded: (shown: [ProjectSnapshot], folded: Int) {
         let all = sorted
         guard !state.showsIdle else { return (all, 0) }
@@ -129,7 +129,7 @@ extension TopScreen {
         )
     }
 
-    /// Why a job does not go on as usual; empty if it does.
+    /// Why a job does not continue as usual; empty if it does.
     private static func reason(_ job: FleetJob, _ project: ProjectSnapshot) -> String {
         if let ending = job.ending { return "ending: \(ending)" }
         if let reason = job.status.reason { return StoppedJob.figure(reason) ?? reason }

@@ -38,13 +38,14 @@ struct Supervisor {
         case ended
     }
 
-    /// The wait before a part starts again; it doubles up to ``longestPauseMs``, and begins anew after a run of a minute.
+    /// The wait before a part starts again; it doubles up to ``longestPauseMs``, and begins again after a run of a
+    /// minute.
     static let pauseMs: Int64 = 1_000
     static let longestPauseMs: Int64 = 30_000
     static let steadyMs: Int64 = 60_000
     /// A start that takes longer is noted once.
     static let slowMs: Int64 = 20_000
-    /// Parts behind the worker have so long for their end, and then the next one as long.
+    /// Parts after the worker have so long for their end, and then the next one as long.
     static let endMs: Int64 = 5_000
 
     private let parts: [Part]

@@ -24,7 +24,7 @@ struct PartDescription {
             ("notification", "What every platform shows to the user."),
             (
                 "data",
-                "Values for the app. The keys `from` and `message_type`, and those that begin with `google` or `gcm`, "
+                "Values for the app. The keys `from` and `message_type`, and keys that begin with `google` or `gcm`, "
                     + "are reserved."
             ),
             ("android", "Options for Android."),

@@ -7,7 +7,7 @@ public import FanfareJSON
 public struct Message: Equatable, Sendable {
     /// What every platform shows to the user.
     public var notification: Message.Notification?
-    /// Values for the app. The keys `from` and `message_type`, and those that begin with `google` or `gcm`, are
+    /// Values for the app. The keys `from` and `message_type`, and keys that begin with `google` or `gcm`, are
     /// reserved.
     public var data: [String: String]?
     /// Options for Android.
