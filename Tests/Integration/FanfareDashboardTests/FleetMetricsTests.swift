@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Figures of the past would pass for those of now.
+    /// Figures of the past would pass for current ones.
     @Test func metricsAreUnavailableWhileRedisDoesNotAnswer() async throws {
         try await withDashboard { bench in
             try await metrics(bench, show: [#"fanfare_dead_jobs{project="demo"} 0"#])

@@ -71,7 +71,7 @@ import Testing
         _ = lines.add(FleetSnapshot(projects: [try project("a", sent: 35 + 150, at: 20)]))
         let rates = lines.all["rates"]?.object?["a"]?.array?.compactMap { $0.number?.int64 }
         #expect(rates == [7, 10, 10, 10])
-        // A clock that went back starts anew.
+        // A clock that went back starts again.
         _ = lines.add(FleetSnapshot(projects: [try project("a", sent: 0, at: 3)]))
         #expect(lines.all["rates"]?.object?["a"] == nil)
     }

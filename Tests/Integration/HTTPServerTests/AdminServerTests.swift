@@ -163,7 +163,7 @@ import Testing
         let port = try await Self.startOnAPort(host: "0.0.0.0", token: "0123456789abcdef")
         let idle = try (0..<200).map { _ in try HalfRequest(port: port) }
         defer { for one in idle { one.close() } }
-        // Those that are left time out after 30 s.
+        // The remaining connections time out after 30 s.
         let answer = try await Self.curl("--max-time", "20", "http://127.0.0.1:\(port)/healthz")
         #expect(answer.hasPrefix("HTTP/1.1 200"))
     }

@@ -27,7 +27,7 @@ struct AnswerLimitTests {
         #expect(sizes == [1_000, 1_000, 50_000, 50_000])
     }
 
-    /// The other answers go on until their own end.
+    /// The other answers continue until their own end.
     @Test(arguments: TestedEngine.tested) func largestAnswerIsCutBeyondTheBudget(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let group = PoolGroup(maximumAnswerBytes: 50_000)

@@ -55,7 +55,7 @@ struct ConnectionEndingTests {
         let ledger = try peer.ledger()
         #expect(ledger.received.count == count)
         #expect(ledger.processed.values.allSatisfy { $0 == 1 }, "\(ledger.processed)")
-        // The lane goes on, on one more connection at most.
+        // The lane continues, on one more connection at most.
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
         #expect(try peer.ledger().connections <= 2)
     }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTPLanes
 
-/// Rare and invalid frames around the answers of a peer that has received the requests. Each body arrives once. The lane
-/// goes on, on one more connection at most.
+/// Rare and invalid frames around the answers of a peer that has received the requests. Each body arrives once. The
+/// lane continues, on one more connection at most.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProtocolViolationTests {
     struct Row: Sendable, CustomTestStringConvertible {
@@ -41,7 +41,7 @@ struct ProtocolViolationTests {
         try Self.checkOnce(8, peer, harness)
     }
 
-    /// The connection may end or go on; the loop keeps turning and memory stays bounded.
+    /// The connection may end or continue; the loop keeps turning and memory stays bounded.
     @Test(arguments: TestedEngine.tested, ["empty_data_flood", "header_flood", "ping_flood"])
     func floodHoldsUpNothingAndIsNotStored(engine: TestedEngine, kind: String) throws {
         let peer = try ScriptedPeer()
@@ -78,7 +78,7 @@ struct ProtocolViolationTests {
     struct EarlyRow: Sendable {
         let status: Int
         let isReset: Bool
-        /// The outcome that libcurl gives where it differs. It goes on to wait for room for the body until the deadline,
+        /// The outcome that libcurl gives where it differs. It still waits for room for the body until the deadline,
         /// and it discards headers that it reads together with a reset.
         var overCurl: String?
     }
@@ -193,7 +193,7 @@ struct ProtocolViolationTests {
         #expect(EventLoop.readClock() - started < (left ? 2_500_000_000 : 1_200_000_000))
     }
 
-    /// The kernel of such a peer goes on to acknowledge, so only a PING finds it.
+    /// The kernel of such a peer still acknowledges, so only a PING finds it.
     @Test(.enabled(if: TestedEngine.tested.contains(.nghttp2)))
     func connectionToAPeerThatStopsReadingEnds() throws {
         let peer = try ScriptedPeer()

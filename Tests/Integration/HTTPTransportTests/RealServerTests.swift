@@ -118,7 +118,7 @@ struct RealServerTests {
         }
     }
 
-    /// The outcomes are those of the requests with tags from 1.
+    /// The outcomes belong to the requests with tags from 1.
     private static func checkBodies(_ outcomes: [RequestOutcome], _ expected: (Int) -> String) {
         for (index, outcome) in outcomes.enumerated() {
             guard case .answered(let answer) = outcome else { continue }

@@ -4,8 +4,8 @@ import FanfareModel
 import HTTPLanes
 import Testing
 
-/// What a server can do wrong, played by a peer that counts. The rows are those of the documentation's page on
-/// delivery guarantees; in every one a body arrives at most once unless the peer refused it.
+/// What a server can do wrong, played by a peer that counts. The rows are on the documentation's page on delivery
+/// guarantees; in every one a body arrives at most once unless the peer refused it.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ScriptedPeerTests {
     @Test(arguments: TestedEngine.tested) func answersAreComplete(engine: TestedEngine) throws {
@@ -198,7 +198,7 @@ struct ScriptedPeerTests {
                 harness.loop.schedule(afterMilliseconds: Int64(at)) { peer.command(#"{"do":"goaway"}"#) }
             }
         }
-        // A request that meets three ends in a row comes back as refused. Those that wait come back as unsent if a new
+        // A request that meets three ends in a row comes back as refused. Waiting requests come back as unsent if a new
         // connection ends before its first answer. Both are safe to send again.
         let kinds = outcomes.kinds
         let isSafe = kinds.keys.allSatisfy(["200", "refused", "unsent"].contains)

@@ -31,7 +31,8 @@ struct TurnTests {
         #expect(left == [true, true, true, true])
     }
 
-    /// Two lanes are full of answers when the turn begins: those of the first are delivered before the second is read.
+    /// Two lanes are full of answers when the turn begins: answers of the first are delivered before the second is
+    /// read.
     @Test(arguments: TestedEngine.tested) func answersOfALaneDoNotWaitForTheNextLane(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#)
         let harness = try PoolHarness(engine: engine) {

@@ -23,7 +23,7 @@ import Testing
                         if error.code != .connectionLost { record.withLock { $0.answers.append(answer) } }
                         if error.maybeApplied { lost.withLock { $0 += 1 } }
                     }
-                    // In the middle of the pipeline: this reply is in, those behind it are not all.
+                    // In the middle of the pipeline: this reply is in, not all of the later ones are.
                     guard index == 100 else { return }
                     server.kill9()
                     try? server.restart()

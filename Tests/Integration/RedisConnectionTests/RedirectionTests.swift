@@ -74,7 +74,8 @@ import Testing
         #expect(error?.message == "node at 127.0.0.1:\(silent.port): timeout: no answer within 270 ms")
     }
 
-    /// What `GET` and the commands behind it get from a node that is sent all of them at once, when it refuses the first.
+    /// What `GET` and the commands after it get from a node that is sent all of them at once, when it refuses the
+    /// first.
     private func pipeline(
         _ commands: [RedisCommand],
         answer: @escaping @Sendable ([String]) -> String?
@@ -115,7 +116,7 @@ import Testing
         RedisCommand("GET", "key"), RedisCommand("INCR", "key"), RedisCommand("INCR", "key"),
     ]
 
-    /// A redirection of the first command does not concern the commands behind it.
+    /// A redirection of the first command does not concern the commands after it.
     @Test(arguments: ["MOVED \(slot) 127.0.0.1:1", "ASK \(slot) 127.0.0.1:1", "READONLY no"])
     func everyCommandOfAPipelineHasItsOwnAnswer(_ refusal: String) throws {
         let answers = try pipeline(Self.commands) { command in command == ["GET", "key"] ? "-\(refusal)" : "+done" }
@@ -231,7 +232,7 @@ import Testing
         #expect(replica.commands == [])
     }
 
-    /// The only Sentinel is behind: its server is no primary, so nothing is written there, and it is asked again.
+    /// The only Sentinel is out of date: its server is no primary, so nothing is written there, and it is asked again.
     @Test func aReplicaIsLeftAlone() async throws {
         let primary = try RedisPeer { command in command == ["ROLE"] ? "*1\r\n$6\r\nmaster" : "+primary" }
         let asked = Locked(0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RedisTransport
 
-/// Three real Sentinels, a primary and its replicas, of which the primary is replaced and goes on answering its clients.
+/// Three real Sentinels, a primary and its replicas, of which the primary is replaced and still answers its clients.
 @Suite struct SentinelSplitTests {
     private struct Place {
         let users: TemporaryFolder

@@ -40,7 +40,7 @@ import Testing
         #expect(probe.answers.map { $0.value?.string } == commands.map { String(decoding: $0.word(1), as: UTF8.self) })
     }
 
-    /// Made piece by piece, with small ones before and behind them, of which some come while the large ones leave.
+    /// Made piece by piece, with small ones before and after them, of which some come while the large ones leave.
     @Test func largeCommandsKeepTheirOrder() throws {
         let authority = try Certificates()
         let server = try server(authority)

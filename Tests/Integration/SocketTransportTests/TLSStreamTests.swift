@@ -4,7 +4,7 @@ import SocketTransport
 import TestSupport
 import Testing
 
-/// Streams that never open. XMPPTransportTests hold those that do.
+/// Streams that never open. XMPPTransportTests hold the ones that do.
 @Suite struct TLSStreamTests {
     private struct End: Equatable {
         var reason = ""

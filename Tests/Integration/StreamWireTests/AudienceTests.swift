@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Those that were subscribed while the job waited for its turn count, too.
+    /// Tokens that were subscribed while the job waited for its turn count, too.
     @Test func audienceIsCountedAgainAtTheAnswer() async throws {
         try await withBench { bench in
             #expect(try await intake(bench, "send", .counted(formula: "news"))?.source == AudienceEstimate.Source.none)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    /// Redis keeps what it is made of: another function would count everybody anew.
+    /// Redis keeps counts that are made of it: another function would count every token again.
     @Test func tokenHashIsStable() {
         #expect(ByteHash.of("device-7:APA91b") == 12_563_859_769_468_027_447)
     }

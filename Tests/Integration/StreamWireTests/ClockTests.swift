@@ -96,7 +96,7 @@ import Testing
     @Test(arguments: [true, false]) func timePassesWithoutCalls(isKnown: Bool) async throws {
         try await withBench { bench in
             let before = try await step(bench, by: Self.hour, retryIn: 3_000)
-            // The worker's own clock went on; one that has just started knows none.
+            // The worker's own clock ran meanwhile; a worker that has just started knows none.
             let reply = try await claim(bench, clock: isKnown ? before + Self.hour + 60_000 : 0)
             #expect(reply.nowMs >= before + Self.hour)
             #expect(reply.projectClockOffsetMs == 0, "before \(before), now \(reply.nowMs)")

@@ -177,7 +177,7 @@ import Testing
         return call.command(keys)
     }
 
-    /// Each job that is taken finds what those before it have left of the project's permits.
+    /// Each job that is taken finds what the jobs before it have left of the project's permits.
     @Test func permitsAreLentOnce() async throws {
         try await withBench { bench in
             var calls: [RedisCommand] = []
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// A job behind one that has to wait waits behind it.
+    /// A job that comes after a waiting one waits, too, and comes after it.
     @Test func laterJobsQueueBehindAQueuedOne() async throws {
         try await withBench { bench in
             let calls = [

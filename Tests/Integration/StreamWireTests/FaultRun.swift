@@ -16,7 +16,7 @@ final class FaultRun {
     private var obstacle: Obstacle?
     /// Calls that the obstacle stopped.
     private(set) var stopped = 0
-    /// Those that served a call.
+    /// Versions that served a call.
     private(set) var usedVersions: Set<LibraryVersion> = []
     /// Calls so far.
     private(set) var calls = 0

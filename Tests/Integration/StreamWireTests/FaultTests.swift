@@ -6,7 +6,7 @@ import Testing
 /// An error at any command of any function loses nothing and counts nothing twice.
 ///
 /// Every scenario is played once for each of its calls and each command of that call. From that command on all commands of the
-/// call raise an error. Then the call is repeated without one, and the scenario goes on to its end.
+/// call raise an error. Then the call is repeated without one, and the scenario continues to its end.
 @Suite struct FaultTests {
     private func everyFault(_ scenario: Scenario) async throws {
         let server = try RedisServer(config: ["--appendonly", "no"])

@@ -5,7 +5,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What operators, times and deaths do to a job that waits behind its canary.
+/// What operators, times and deaths do to a job that waits after its canary.
 @Suite struct GuardHeldCanaryTests {
     /// A job whose canary of ten has ended, and whose first batch went back; with one retry that is due.
     private func withHeldCanary(
@@ -94,7 +94,7 @@ import Testing
             try await guards.intake("a", 1_500) { $0.canary = "10" }
             var batch = GuardedBatch(try #require(try await guards.claims().first))
             try await batch.record((0..<9).map { ($0, .sent) } + [(9, .retryable)], in: guards.bench)
-            // It dies with its batch before it has heard of the pause; a retry of the canary goes on.
+            // It dies with its batch before it has heard of the pause; a retry of the canary continues.
             try await guards.bench.declareDead("w1")
             let claims = try await guards.claims("w2")
             #expect(claims.map(\.pass) == [.retry])

@@ -50,7 +50,7 @@ import Testing
                     #expect(reply.paused == finding.map { _ in .stopIf }, "\(text), seed \(seed)")
                     #expect(reply.reason == finding?.reason ?? "", "\(text), seed \(seed)")
                     if finding != nil {
-                        // The sample begins anew; the worker's batches are the same.
+                        // The sample begins again; the worker's batches are the same.
                         _ = try await guards.resume("a")
                         sample.clear()
                     }

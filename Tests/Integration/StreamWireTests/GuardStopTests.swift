@@ -95,7 +95,7 @@ import Testing
             let stop = try await batch.record(0..<size, .failed(.unregistered), in: guards.bench)
             #expect(stop.paused == .stopIf && stop.reason == "stop_if: failed 100% of \(size), more than 5%")
             try await batch.release(guards)
-            // Once it is resumed it goes on behind its canary.
+            // Once it is resumed it continues after its canary.
             #expect(try await guards.resume("a") == ["ok", "waiting"])
             #expect(try await guards.claims("w2", window: 5_000).map(\.batch) == ["0", "1"])
         }

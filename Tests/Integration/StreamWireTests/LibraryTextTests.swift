@@ -7,8 +7,7 @@ import Testing
 @Suite struct LibraryTextTests {
     private static let text = String(decoding: FunctionLibrary.source, as: UTF8.self)
 
-    /// How many locals of the whole text are in scope at once, at most and at its end: those in functions are not among
-    /// them.
+    /// How many locals of the whole text are in scope at once, at most and at its end, without the locals in functions.
     private static func countLocals(_ text: String) -> (most: Int, atEnd: Int) {
         let code = text.replacing(/--[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/) {
             $0.output.hasPrefix("--") ? "" : "0"

@@ -19,7 +19,7 @@ import Testing
         return names.sorted()
     }
 
-    /// Names behind the base; those of a job, a batch or a worker end in what the scenario has.
+    /// Names after the base; names of a job, a batch or a worker end in what the scenario has.
     private static func keys() -> [String] {
         var names: Set<String> = []
         for match in text.matches(of: /[bB]ase \.\. '([a-z_]+)(:?)'/) {
@@ -61,7 +61,7 @@ import Testing
                 let isThere = try await bench.call(RedisCommand("TYPE", key)).string == (isMap ? "list" : "string")
                 if isThere { _ = try await bench.call(RedisCommand("DEL", key)) }
                 if try await bench.call(RedisCommand("EXISTS", aside)).integer == 1 {
-                    // What the call took away or wrote anew stays so.
+                    // What the call took away or wrote again stays so.
                     _ = try await bench.call(isThere ? RedisCommand("RENAME", aside, key) : RedisCommand("DEL", aside))
                 }
             }

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// A worker ends those whose time is over, and gives the others back.
+    /// A worker ends recipients whose time is over, and gives the others back.
     @Test func refusedRecipientsThatAreDuePassThroughAWorkerWhileTheProjectIsBlocked() async throws {
         try await withBench { bench in
             try await bench.block()
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    /// A batch without a holder is claimed from its place among those of refused jobs.
+    /// A batch without a holder is claimed from its place among batches of refused jobs.
     @Test func orphanOfAnotherJobIsTakenBeforeThatOfARefusedJob() async throws {
         try await withBench { bench in
             try await bench.accept()

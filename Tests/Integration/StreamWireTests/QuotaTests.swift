@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// The budget of retries counts requests. Where recipients share one, those of a job of one batch are one or few.
+    /// The budget of retries counts requests. Where recipients share one, a job of one batch has one or few.
     @Test(arguments: [(nil, [2]), (0, [8])]) func retryBudgetCountsAMulticastOnce(unit: Int?, given: [Int]) async throws
     {
         try await withBench { bench in

@@ -230,7 +230,7 @@ import Testing
             let command = call.command(guards.keys, worker: "w1")
             var older = RedisCommand(String(decoding: command.word(0), as: UTF8.self))
             for index in 1..<command.count {
-                // bad_answers and bad_answer are the 12th and 13th argument, behind the call's four words.
+                // bad_answers and bad_answer are the 12th and 13th argument, after the call's four words.
                 switch index {
                 case 15: older.append("150")
                 case 16: older.append("INVALID_ARGUMENT|fix_message|400|")

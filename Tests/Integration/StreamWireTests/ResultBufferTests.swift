@@ -143,7 +143,7 @@ import Testing
         let list = "[\(objects.joined(separator: ","))]"
         #expect(words(all).contains(list))
         #expect(command(all).shared.isEmpty == (list.utf8.count <= 4_096))
-        // Nor does what comes behind without an object change the list.
+        // Nor does a later result without an object change the list.
         var more = all
         more.append(index: 2, status: .failed)
         #expect(words(more).contains(list))

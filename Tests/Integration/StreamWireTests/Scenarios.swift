@@ -17,7 +17,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
 }
 
 extension Scenario {
-    /// Those that every version of the library can play.
+    /// The scenarios that every version of the library can play.
     static let all = [singles, fanout, retries, operators, deadWorkers, audienceAndTimes, rejection]
 
     static let singles = Scenario("singles") { run in

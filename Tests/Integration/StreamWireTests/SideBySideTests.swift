@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Wherever the first version stops, the second one goes on.
+    /// Wherever the first version stops, the second one continues.
     @Test(arguments: Scenario.all, LibraryVersion.allCases)
     func scenariosMayChangeTheVersionAfterAnyCall(scenario: Scenario, first: LibraryVersion) async throws {
         try await withBoth(load: FaultyLibrary.load) { bench in
@@ -154,7 +154,7 @@ import Testing
 
     @Test(arguments: LibraryVersion.allCases)
     func paceHoldsAndRefusedRatesAreShared(first: LibraryVersion) async throws {
-        // Ids of streams go on with the real time.
+        // Ids of streams follow the real time.
         try await withBench(nowMs: Int64(Date().timeIntervalSince1970 * 1_000)) { bench in
             let (old, new) = (bench.with(first), bench.with(first.other))
             var asks = call("w1", most: 0)

@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// A job in a queue, and a recipient that is due, stand behind others' while a step of the job is stuck.
+    /// A job in a queue, and a recipient that is due, come after others' while a step of the job is stuck.
     @Test func queuesAreReadPastAStuckJob() async throws {
         try await withBench { bench in
             try await bench.intake("A", tokens(3))

@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    /// Each recipient failed without a send, such as those of a personal job that lack a value.
+    /// Each recipient failed without a send, such as recipients of a personal job that lack a value.
     @Test func idOfAJobThatFailedWithoutASendIsFree() async throws {
         try await withBench { bench in
             try await bench.intake("j", tokens(300))

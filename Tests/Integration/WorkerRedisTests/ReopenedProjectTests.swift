@@ -11,7 +11,7 @@ import Testing
 
 @testable import FanfareWorker
 
-/// A project that a reload closes, opens anew or cannot open.
+/// A project that a reload closes, opens again or cannot open.
 @Suite struct ReopenedProjectTests {
     private static func push(_ server: RedisServer, _ fields: String...) throws {
         let common = ["message", #"{"data":{"k":"v"}}"#, "token", "t", "results", "all"]
@@ -69,7 +69,7 @@ import Testing
         #expect(try server.cli("GET", "fanfare:{p}:probes") == "3", "a probe that succeeded is not repeated")
     }
 
-    /// Redis is replaced after a project was opened anew, or while it is closed. The results that it may have lost are
+    /// Redis is replaced after a project was opened again, or while it is closed. The results that it may have lost are
     /// written again.
     @Test(arguments: [false, true]) func nextRunnerReplaysTheResultsOfTheOneBefore(whileClosed: Bool) throws {
         let server = try RedisServer()
@@ -211,7 +211,7 @@ import Testing
         return shard
     }
 
-    /// In a cluster a project that is opened anew keeps its connections; a removed one's are closed.
+    /// In a cluster a project that is opened again keeps its connections; a removed one's are closed.
     @Test func connectionsOfAClusterLastUntilTheirProjectIsRemoved() throws {
         let cluster = try RedisCluster(primaries: 1)
         defer { cluster.stop() }

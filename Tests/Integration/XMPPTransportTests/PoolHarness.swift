@@ -16,7 +16,7 @@ final class PoolHarness {
     private(set) var connections: [Int] = []
     private(set) var warnings: [String] = []
     private(set) var incidents: [XMPPIncident] = []
-    /// Incidents with those that the pool only counted.
+    /// Incidents, including the ones that the pool only counted.
     private(set) var incidentCount = 0
     private(set) var refusals: [String] = []
     private(set) var timesReady = 0

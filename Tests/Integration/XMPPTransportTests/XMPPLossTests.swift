@@ -7,7 +7,7 @@ import Testing
 @testable import XMPPTransport
 
 /// Connections that end, drain, stall or never come to be: nothing is lost, nothing is said to be unsent that may have
-/// left, and the next connection goes on.
+/// left, and the next connection continues.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct XMPPLossTests {
     @Test(arguments: ["reset", "close"])

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// All fields of the v1 schema, except those that exclude another one.
+    /// All fields of the v1 schema, except fields that exclude another one.
     static let everyField = #"""
         {"data":{"k":"v"},"notification":{"title":"T","body":"B","image":"https://example.com/i.png"},
          "fcm_options":{"analytics_label":"label"},

@@ -160,7 +160,7 @@ extension LegacyHTTPReference {
                 "sent", "retry", "INVALID_ARGUMENT remove", "sent", "sent>canon-32", "UNREGISTERED remove",
             ]
         )
-        // Only those that are to be tried again are in the next request.
+        // Only recipients that are to be tried again are in the next request.
         let again = zip(tokens, verdicts).filter { $0.1.retry != nil }.map(\.0)
         #expect(try scene.multicast(Self.score, to: again).map(\.isSent) == [true])
         #expect(try scene.arrivals("a").count == 1)

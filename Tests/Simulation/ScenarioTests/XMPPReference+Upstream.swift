@@ -82,7 +82,7 @@ extension XMPPReference {
         #expect(line.incidents.count == 1)
         #expect(line.closeReason == nil)
         #expect(try Self.upstreamCount(&scene, "bad_acks") == 1)
-        // Ours is right, and all goes on.
+        // Ours is right, and the connection continues.
         try scene.handle(.acknowledge(number), on: line)
         #expect(try Self.upstreamCount(&scene, "upstream_acked") == 1)
         // Were ours refused, it would be said once more.

@@ -33,7 +33,7 @@ import Testing
             (try? String(contentsOfFile: folder.file("\($0).log"), encoding: .utf8)) ?? ""
         }
         #expect(status == 0, "\(process.stderr)\n\(logs)")
-        // The preview, the job behind its canary, its resumption and the failed recipient.
+        // The preview, the job after its canary, its resumption and the failed recipient.
         for words in ["Hola Ana", "Tienes 120 puntos", "canary", "resumed", "sbx-unregistered-1"] {
             #expect(process.stdout.contains(words), "\(words): \(process.stdout)\n\(process.stderr)\n\(logs)")
         }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The page TestWithoutGoogle: Google's own clients, unmodified, against the sandbox on port 443. Programs and recipes
-/// are those of the page, as printed.
+/// are the page's, as printed.
 @Suite struct EmulatorTests {
     static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
     /// Namespaces, a port below 1,024 and a mount need it.

@@ -111,7 +111,7 @@ final class HTTPPeer {
     private let process = Process()
     private let (input, output) = (Pipe(), Pipe())
 
-    /// - Parameter protocols: those that the server offers, separated by commas.
+    /// - Parameter protocols: the protocols that the server offers, separated by commas.
     init(certificate: String, key: String, rules: String = "[]", protocols: String = "h2,http/1.1") throws {
         let script = Repository.fixture("peer/peer.py")
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")

@@ -46,7 +46,7 @@ import Testing
             let read = command(["XREADGROUP", "GROUP", ProjectKeys.group, "dead-reader", "STREAMS", stream, ">"])
             let entries = StreamEntry.byStream(try await rig.client.send(read))[0].entries
             try #require(entries.count == count)
-            // These pending entries were deleted by hand. Entries behind them must still be taken over.
+            // These pending entries were deleted by hand. Entries after them must still be taken over.
             let deleted = Array(0..<3) + [77]
             for job in deleted { _ = try await rig.client.send(RedisCommand("XDEL", stream, entries[job].id)) }
 
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// 600 entries, more than one page, always fail. The entry behind them and a new entry are still taken in.
+    /// 600 entries, more than one page, always fail. The entry after them and a new entry are still taken in.
     @Test func entriesThatAlwaysFailDoNotBlockLaterEntries() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    /// The file is read anew for each exchange, without a restart.
+    /// The file is read again for each exchange, without a restart.
     @Test func rotatedSubjectTokenIsTakenUp() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -324,7 +324,7 @@ private let data = #"{"data":{"k":"v"}}"#
         }
     }
 
-    /// Each reload opens connections and timers, and closes those of the project before.
+    /// Each reload opens connections and timers, and closes the previous project's.
     @Test func manyReloadsLeaveNoConnectionBehind() async throws {
         try await withRig { rig in
             try await rig.startSandbox()

@@ -8,14 +8,14 @@ import Testing
         let files = try #require(FileManager.default.enumerator(at: Page.root, includingPropertiesForKeys: keys))
         var pages: [Page] = []
         for case let file as URL in files {
-            // What a build keeps is other people's.
+            // What a build keeps is not the project's.
             if file.lastPathComponent.hasPrefix(".build") { files.skipDescendants() }
             if file.pathExtension == "md" { pages.append(try Page(file)) }
         }
         return pages
     }
 
-    /// The targets of links and pictures, also of those that are defined at the end of a page.
+    /// The targets of links and pictures, also if they are defined at the end of a page.
     private static func targets(_ page: Page) -> [String] {
         page.prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
             + page.prose.matches(of: /(?m)^\[[^\]]+\]: (\S+)$/).map { String($0.1) }

@@ -24,7 +24,7 @@ struct Page: Sendable {
             .filter { $0.pathExtension == "md" }.sorted { $0.path < $1.path }.map { try Page($0) }
     }
 
-    /// All pages of a catalogue, including those in its folders.
+    /// All pages of a catalogue, including the pages in its folders.
     static var all: [Page] {
         get throws {
             let runbook = try inCatalogue(catalogue.appendingPathComponent("Runbook"))

@@ -4,7 +4,7 @@ import Testing
 @testable import EventLoop
 
 @Suite struct ProcessMemoryTests {
-    /// glibc maps such a block alone once no gap of its heaps is left: its bytes begin 16 behind the start of a page.
+    /// glibc maps such a block alone once no gap of its heaps is left: its bytes begin 16 after the start of a page.
     /// Sanitizers have an allocator of their own.
     @Test(.enabled(if: getenv("FANFARE_SANITIZER") == nil)) func largeBlocksAreMappedAlone() {
         #expect(ProcessMemory.returnLargeBlocks())

@@ -195,7 +195,7 @@ import Testing
         for byte in Array((Self.header + "<message><gcm xmlns='n'>{}</gcm></message>").utf8) {
             seen += try parser.feed([byte])
         }
-        // The last byte, and nothing behind it, gave the stanza.
+        // The last byte, and nothing after it, gave the stanza.
         #expect(seen.count == 2)
     }
 }

@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    /// What stands before the results, or between them, has to be JSON: nothing is guessed behind a fault.
+    /// What stands before the results, or between them, has to be JSON: nothing is guessed after a fault.
     @Test(arguments: [
         ("", 0), ("\u{0}", 0), ("{", 0), (#"{"results":[{"message_id":"a"},{"mess"#, 1), (#"{"results":[nul,{}]}"#, 0),
         (#"{"results":[{"message_id":"a"},,{"message_id":"b"}]}"#, 1), (#"{"a":tru,"results":[{"message_id":"a"}"#, 0),

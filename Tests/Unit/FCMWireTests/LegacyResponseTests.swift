@@ -80,7 +80,7 @@ private func failure(_ code: String, _ status: Int = 200) throws -> Failure {
         let failed = Failure(error: error, action: .none, rawError: code, httpStatus: 200)
         let sent = Verdict.sent(messageID: "m", canonical: nil)
         #expect(verdicts(answer(200, body)) == [sent, .retry(Retry(failure: failed, scope: scope, floorMs: floorMs))])
-        // A Retry-After beside a 200 is for those that are tried again, and takes the place of the minute.
+        // A Retry-After beside a 200 is for tokens that are tried again, and takes the place of the minute.
         #expect(
             verdicts(answer(200, body, retryAfter: "45"))
                 == [sent, .retry(Retry(failure: failed, scope: scope, retryAfterMs: 45_000, floorMs: 10_000))]

@@ -33,7 +33,7 @@ struct XMPPStory {
             Self.offer(bind: true, session: wantsSession), Self.bound, Self.draining,
         ]
         for step in steps {
-            // A header is part of the phase that waits for the features behind it.
+            // A header is part of the phase that waits for the features after it.
             if self.phase == phase, step != Self.header { return }
             _ = handle(step)
         }

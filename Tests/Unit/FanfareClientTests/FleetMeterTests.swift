@@ -80,7 +80,7 @@ import Testing
         #expect(meter.drainSeconds(of: last) == nil)
         let held = last.progress(of: try #require(last.holding.first))
         if stop.testDescription != "after a hold" { #expect(held.remainingSeconds == nil) }
-        // Afterwards the pace is measured anew: the stop does not count as a slow pace.
+        // Afterwards the pace is measured again: the stop does not count as a slow pace.
         for step in 8...9 {
             last = try project(atMs: step * 1_000, sent: step * 50, job: job(step * 50), waiting: 500)
             meter.add(FleetSnapshot(projects: [last]))

@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// The times in the request were wrong and are known now: no patience is needed, and no person.
+    /// The times in the request were wrong and are known now: no patience is needed, and no operator.
     @Test(arguments: [false, true]) func refusedTimesAreTriedAgainAtOnce(hasToken: Bool) {
         var machine = CredentialMachine()
         _ = machine.beginFetchIfDue(nowMs: 0)

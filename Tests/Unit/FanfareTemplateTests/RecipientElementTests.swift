@@ -100,7 +100,7 @@ import Testing
         (#"{"token":"t","vars":[]}"#, "vars", "must be an object, not an array"),
         (#"{"token":"t","vars":null}"#, "vars", "must be an object, not null"),
         (#"{"token":"t","variant":true}"#, "variant", "must be a string, not a boolean"),
-        // What rejects counts even behind a fault.
+        // A field that rejects counts even after a fault.
         (#"{"token":"t","vars":{"9":1},"x":1}"#, "x", "unknown field"),
     ]
 

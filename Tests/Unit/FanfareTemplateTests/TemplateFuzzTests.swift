@@ -54,7 +54,7 @@ import Testing
             rendered += 1
             let object = try JSONSerialization.jsonObject(with: Data(body))
             #expect(Self.equal(object, expected), "\(String(decoding: body, as: UTF8.self))")
-            // The bytes are those that Fanfare writes for the same message.
+            // The bytes are what Fanfare writes for the same message.
             #expect(try JSONParser.parse(body).jsonBytes == body)
             if rendered % 8 == 0 { try Self.checkSizes(message, element, body) }
         }

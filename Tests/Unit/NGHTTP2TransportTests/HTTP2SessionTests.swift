@@ -68,7 +68,7 @@ import Testing
         let frames: [UInt8]
         let kind: String?
         var ending: LaneState.Ending?
-        /// Whether the connection goes on.
+        /// Whether the connection continues.
         var goesOn = true
         var testDescription: String { name }
     }

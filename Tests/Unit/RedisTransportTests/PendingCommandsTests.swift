@@ -29,7 +29,7 @@ import Testing
         #expect(pending.earliestDeadline(movedAt: 400) == nil)
     }
 
-    /// Also while commands wait behind it: an answered command may hold a job of hundreds of megabytes.
+    /// Also while commands wait after it: an answered command may hold a job of hundreds of megabytes.
     @Test func waiterOfAnAnsweredCommandIsReleased() {
         final class Waiter {}
         var pending = PendingCommands<Waiter>()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PrimaryWatchTests {
     private static let old = SentinelAnswer(address: .tcp(host: "old", port: 1), epoch: 3)
     private static let new = SentinelAnswer(address: .tcp(host: "new", port: 1), epoch: 4)
-    /// Of Sentinels that were set up anew.
+    /// Of Sentinels that were set up again.
     private static let reset = SentinelAnswer(address: .tcp(host: "new", port: 1), epoch: 0)
     /// Of a Sentinel that was cut off before an earlier failover.
     private static let former = SentinelAnswer(address: .tcp(host: "former", port: 1), epoch: 2)

@@ -36,7 +36,7 @@ import Testing
         try result.get()
     }
 
-    /// The buffer of a large reply is freed; replies behind it, or later, are read.
+    /// The buffer of a large reply is freed; replies after it, or later, are read.
     @Test(arguments: [1 << 16, 1 << 20, 1 << 30]) func replyBehindALargeOneIsRead(size: Int) {
         let large = [UInt8](repeating: UInt8(ascii: "x"), count: 3 << 20)
         let bulk = Array("$\(large.count)\r\n".utf8) + large + Array("\r\n".utf8)

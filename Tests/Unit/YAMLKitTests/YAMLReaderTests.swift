@@ -29,7 +29,7 @@ import Testing
     @Test(arguments: ["", "# only a comment\n", "\n\n"])
     func textWithoutDocumentIsNil(_ text: String) throws { #expect(try YAMLReader.read(text) == nil) }
 
-    /// The mapping's own keys count first, then those of the first mapping of the list.
+    /// The mapping's own keys count first, then the keys of the first mapping of the list.
     @Test(arguments: [
         ("<<: *x", "a: 1\nb: 2"), ("<<: *x\nb: 9", "a: 1\nb: 9"), ("b: 9\n<<: *x", "b: 9\na: 1"),
         ("<<: [*x, *y]", "a: 1\nb: 2\nc: 4"), ("<<: [*y, *x]", "b: 3\nc: 4\na: 1"), ("<<: []\na: 1", "a: 1"),

@@ -70,7 +70,7 @@ enum CountsCommand {
     }
 }
 
-/// Counts of one send: the worker's, and where it was counted those of libcurl alone.
+/// Counts of one send: the worker's, and where they were counted libcurl's alone.
 private struct Columns {
     let worker: (name: String, counts: CallCounts)
     let floor: CallCounts?

@@ -18,8 +18,8 @@ enum CurlLibrary {
         return (arguments[at + 1], Array(arguments[..<at] + arguments[(at + 2)...]))
     }
 
-    /// Begins this program anew with the folder's libraries, so that it says itself which libcurl it has; returns when
-    /// there is nothing to begin anew for.
+    /// Begins this program again with the folder's libraries, so that it says itself which libcurl it has; returns when
+    /// there is no need to begin again.
     static func restart(_ arguments: [String]) throws {
         guard let (folder, rest) = try named(in: arguments) else { return }
         let path = Workspace.absolute(folder)

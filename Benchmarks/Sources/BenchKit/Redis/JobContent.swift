@@ -18,7 +18,7 @@ struct JobContent {
     var format: String?
     /// Every result is asked for, so that the whole way from entry to recorded result is taken.
     var results = "all"
-    /// Further fields, such as those of guards, with their values.
+    /// Further fields, such as the fields of guards, with their values.
     var more: [String] = []
     /// Unix milliseconds; nil sends at once.
     var notBefore: Int?

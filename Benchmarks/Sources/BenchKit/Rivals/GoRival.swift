@@ -4,7 +4,7 @@ internal import Foundation
 enum GoRival {
     static let tool = Tool(name: "go", package: "golang-go")
 
-    /// Built anew for every call of the harness; nil, with a note, where that cannot be.
+    /// Built again for every call of the harness; nil, with a note, where that cannot be.
     static func contender(
         _ options: Options,
         sink: Sink,

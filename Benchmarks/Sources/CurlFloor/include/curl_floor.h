@@ -43,7 +43,7 @@ struct curl_floor_result {
 /// Returns 0, or -1 when it could not start or ran out of time (the reason is in `first_error`).
 int curl_floor_run(const struct curl_floor_options *options, struct curl_floor_result *result);
 
-/// libcurl's version and those of the libraries under it.
+/// The versions of libcurl and of the libraries under it.
 const char *curl_floor_version(void);
 
 #endif

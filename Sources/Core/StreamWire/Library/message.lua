@@ -26,9 +26,9 @@ local function find_refused(all, known)
   return nil
 end
 
--- Adds the first attempts of a flush, and judges each one together with those before it. Part of the flush's step.
--- `count`: their number; `refusals`: a digit for each, up to the last refusal; nil for none. Returns the reason of a pause;
--- nil when the job continues.
+-- Adds the first attempts of a flush, and judges each one together with the attempts before it. Part of the flush's
+-- step. `count`: their number; `refusals`: a digit for each, up to the last refusal; nil for none. Returns the reason
+-- of a pause; nil when the job continues.
 function judge_message(base, id, flush, count, refusals, detail)
   local spec = flush.spec
   if flush.class ~= 'fanout' or count <= 0 or spec.judged then return nil end

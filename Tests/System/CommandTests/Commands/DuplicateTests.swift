@@ -60,7 +60,7 @@ import Testing
         try job(state, seen: false)
         async let run = send(["--wait"])
         while try pushed() < 1 { try await Task.sleep(for: .milliseconds(20)) }
-        // A worker takes it and starts the hash anew.
+        // A worker takes it and starts the hash again.
         _ = try redis.cli("HSET", "fanfare:{demo}:job:j", "created_ms", "2000", "state", "done", "sent", "1")
         let ended = try await run
         #expect(ended.status == 0 && !ended.err.contains("pushed before"), "\(ended.err)")

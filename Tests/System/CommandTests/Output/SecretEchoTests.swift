@@ -153,7 +153,7 @@ import Testing
         let folder = try TemporaryFolder()
         let paths = Self.settings.map(\.path).filter { $0 != "redis.url" }
         #expect(paths.count >= 8)
-        // Those of Redis end a command before the others are looked at.
+        // A fault in a Redis setting ends a command before the others are read.
         for own in [paths, paths.filter { !$0.hasPrefix("redis.") }] {
             let values = Dictionary(uniqueKeysWithValues: own.map { ($0, shape.text) })
             let file = try folder.write("f.yaml", Self.yaml(source == .file ? values : [:]))

@@ -17,7 +17,7 @@ import Testing
             try await run.startWorkers()
         }
         #expect(audit.duplicates <= rounds * run.mostInFlight)
-        // Unknown recipients are those in flight and those below the watermark.
+        // Unknown recipients are the recipients in flight and below the watermark.
         #expect(audit.unknown <= rounds * (run.mostInFlight + ChaosRun.projects.count * 2 * ChaosRun.window))
         #expect(!run.recoveries.isEmpty)
         #expect(

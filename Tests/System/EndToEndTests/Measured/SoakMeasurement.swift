@@ -146,7 +146,7 @@ struct SoakMeasurement {
         for id in try await rig.faultHits().keys { _ = try await rig.control("DELETE", "/faults?id=\(id)") }
     }
 
-    /// Keys of a project that stay, behind its base: public streams, and what is known of the project and its workers.
+    /// Keys of a project that stay, after its base: public streams, and what is known of the project and its workers.
     private static let lastingKeys: Set<String> = [
         "jobs", "results", "feedback", "dead", "upstream", "events", "leases", "links", "connections", "news",
         "refused",

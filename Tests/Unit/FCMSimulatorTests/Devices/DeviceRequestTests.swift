@@ -56,7 +56,7 @@ import Testing
         #expect(device["topics"] == .array(["t"]))
         #expect(device["channels"] == .array(["news"]))
         #expect(device["online"] == false)
-        // Saying again that it is offline does not start its silence anew.
+        // Saying again that it is offline does not start its silence again.
         try trial.device(#"{"token":"a","online":false}"#)
         device = try trial.shown("a")
         #expect(device["offline_since_ms"]?.number?.int64 == trial.nowMs - 5)

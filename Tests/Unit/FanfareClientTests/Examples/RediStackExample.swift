@@ -27,7 +27,7 @@ struct RediStackSender: RedisSending {
     }
 }
 
-/// An error reply of Redis, whose code may stand behind a word of the library.
+/// An error reply of Redis, whose code may follow a word of the library.
 struct RefusedCommand: RedisErrorReply {
     let message: String
     var replyCode: String { message.contains("BUSYGROUP") ? "BUSYGROUP" : "ERR" }

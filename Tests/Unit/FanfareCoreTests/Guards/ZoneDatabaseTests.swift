@@ -3,11 +3,11 @@ import Testing
 
 @testable import FanfareCore
 
-/// Reads the machine's time zone database, and compares the offsets with those of Foundation.
+/// Reads the machine's time zone database, and compares the offsets with Foundation's.
 @Suite(.enabled(if: FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/UTC"), "no /usr/share/zoneinfo here"))
 struct ZoneDatabaseTests {
     /// 1975-01-01 to 2100-01-01. Foundation has a database of its own: if it is of another version than the machine's,
-    /// 2000-01-01 to 2018-01-01. Versions correct the years before, and know other plans for the years behind.
+    /// 2000-01-01 to 2018-01-01. Versions correct the years before, and know other plans for the years after.
     private static let years: ClosedRange<Int64> =
         isSameVersion ? 157_766_400...4_102_444_800 : 946_684_800...1_514_764_800
 

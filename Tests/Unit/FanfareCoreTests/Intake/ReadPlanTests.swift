@@ -88,7 +88,7 @@ import Testing
         #expect(plan.actions(.waited([Self.open])).reads.map(\.after) == ["5-0"])
     }
 
-    /// The first page may fail for ever; the pages behind it and new entries must be read nevertheless.
+    /// The first page may fail for ever; the pages after it and new entries must be read nevertheless.
     @Test func leftoversAreReadFromTheFirstPageAndThenWhereReadingWas() {
         var plan = ReadPlan(streams: 1)
         _ = plan.actions(.connected([Self.open]))

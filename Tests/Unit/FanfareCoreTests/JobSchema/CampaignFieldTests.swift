@@ -1,7 +1,7 @@
 import FanfareCore
 import Testing
 
-/// Values of the fields of personal jobs and guards by which a schema and workers could differ, beyond those of
+/// Values of the fields of personal jobs and guards by which a schema and workers could differ, beyond the fields of
 /// ``ValidationCampaignTests``.
 @Suite struct CampaignFieldTests {
     private static let share = "is not a share of 0.1% to 99.9%, with at most one decimal"

@@ -64,7 +64,7 @@ import Testing
         #expect(whole.limit > before && cut.limit == 1 && cut.isOverloaded)
     }
 
-    /// Sends then go on at ten a second.
+    /// Sends then continue at ten a second.
     @Test func cutAnswersPayForNoSend() {
         var limit = limit()
         for _ in 0..<200 { limit.sent(isRetry: false, now: 0) }

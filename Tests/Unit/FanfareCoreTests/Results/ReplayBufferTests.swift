@@ -11,7 +11,7 @@ import Testing
         BatchSource(job: "j\(number)", batch: "0", epoch: "\(number)", isManagement: number.isMultiple(of: 5))
     }
 
-    /// A flush of results that the stream gets, or of those that it does not, and of feedback.
+    /// A flush of results that the stream gets, or of results that it does not, and of feedback.
     private func flush(_ number: Int, policy: ResultsPolicy = .all, count: Int = 1) -> Flush {
         let source = source(number)
         var call = RecordCall(job: source.job, batch: source.batch, epoch: source.epoch)

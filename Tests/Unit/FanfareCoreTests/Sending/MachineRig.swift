@@ -249,7 +249,7 @@ extension MachineRig {
 
     /// Writes and confirms everything.
     ///
-    /// - Returns: what the holders of batches wrote, and the facts of those that are lost: `0s 1r`, see
+    /// - Returns: what the holders of batches wrote, and the facts of the lost batches: `0s 1r`, see
     ///   ``RecordCall/fates``.
     mutating func writeAll() -> (written: String, late: String) {
         var calls: [RecordCall] = []

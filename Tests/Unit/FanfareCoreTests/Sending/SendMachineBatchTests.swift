@@ -176,7 +176,7 @@ import Testing
         rig.expectEmpty()
     }
 
-    /// Redis may have closed the batch, and come back with an older state that another worker then went on with.
+    /// Redis may have closed the batch, and come back with an older state that another worker then continued.
     @Test func aClosingFlushThatIsConfirmedLateClosesALostBatch() {
         var rig = MachineRig()
         rig.hold(.of(), .message())

@@ -93,7 +93,7 @@ import Testing
         #expect(rig.releases.map(\.batch) == ["j/0"])
     }
 
-    /// A send waits until every recipient that shares it is allowed: those behind the canary would never be.
+    /// A send waits until every recipient that shares it is allowed: recipients after the canary would never be.
     @Test func equalRecipientsOnBothSidesOfTheCanaryAreSentApart() {
         var rig = Self.rig()
         var spec = Self.spec { $0.canary = "5" }

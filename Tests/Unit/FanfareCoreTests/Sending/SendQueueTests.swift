@@ -51,7 +51,7 @@ import Testing
         #expect(queue.unsent == 102, "operations need no permits")
     }
 
-    /// Usually in front; behind others if a batch before them waits for its watermark.
+    /// Usually in front; after others if a batch before them waits for its watermark.
     @Test(arguments: [[0], [0, 1], [2], [1, 3], [0, 4, 6], [0, 1, 2, 3, 4, 5, 6]])
     func batchesThatAreDoneAreRemoved(done: [Int]) {
         var queue = queue([

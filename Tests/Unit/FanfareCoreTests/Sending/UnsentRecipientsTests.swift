@@ -161,7 +161,7 @@ import Testing
         #expect(unsent.left == 0 && unsent.removeAll().isEmpty && next(&unsent).isEmpty)
     }
 
-    /// Those before the boundary go out when those behind it may not yet.
+    /// Recipients before the boundary are sent when recipients after it may not be yet.
     @Test func equalRecipientsShareNoSendAcrossTheBoundary() {
         let names = ["a", "b", "a", "a", "b", "a"].enumerated().map {
             HeldRecipient(index: $0.offset, value: $0.element)
