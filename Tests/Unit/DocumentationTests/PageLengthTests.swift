@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds the pages to their lengths and to plain words. A table row and a line of code count for nothing in the whole
+/// Holds the pages to their lengths, and pages and comments to plain words. A table row and a line of code count for nothing in the whole
 /// catalogue, and a table row counts for nothing on its page: tables are looked up, not read.
 @Suite struct PageLengthTests {
     private static let mostWordsOfAPage = 1_500
@@ -52,6 +52,45 @@ import Testing
             for (word, better) in usual.sorted(by: { $0.key < $1.key }) {
                 let isHidden = prose.contains(word)
                 #expect(!isHidden, "\(page.label): \"\(word)\"; write: \(better)")
+            }
+        }
+    }
+
+    /// Regular expressions of phrases that have a usual word. "Behind" stays for a proxy and the like, so only an order
+    /// is refused; "settle" has proper uses and is left to readers.
+    private static let unusual = [
+        #"\b(go|goes|going|went)\s+on\b"#: "continues",
+        #"\banew\b"#: "again",
+        #"\bthose\s+(that|which|who|whose|of|in|with)\b"#: "the noun itself",
+        #"\ba\s+person\b"#: "an operator, a producer …",
+        #"\b(stands?|waits?|moves?|comes?|continues?|each)\s+behind\b"#: "after",
+        #"\bbehind\s+(?!the\s+(proxy|load))(the|its?|them|this|each|others?)\b"#: "after",
+    ]
+
+    /// The comments of a source in one text, and the number of each of its lines.
+    private static func comments(of source: String, after mark: String) -> (text: String, lines: [Int]) {
+        var (texts, lines) = ([Substring](), [Int]())
+        for (number, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            guard let start = line.range(of: mark) else { continue }
+            texts.append(line[start.upperBound...])
+            lines.append(number + 1)
+        }
+        return (texts.joined(separator: "\n"), lines)
+    }
+
+    @Test func commentsUseTheUsualWords() throws {
+        let sources = Page.root.appendingPathComponent("Sources")
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        for case let file as URL in files {
+            guard let mark = ["swift": "// ", "lua": "-- "][file.pathExtension] else { continue }
+            let (text, lines) = Self.comments(of: try String(contentsOf: file, encoding: .utf8), after: mark)
+            for (pattern, usual) in Self.unusual {
+                var rest = text[...]
+                while let match = rest.range(of: pattern, options: [.regularExpression, .caseInsensitive]) {
+                    let line = lines[text[..<match.lowerBound].utf8.count { $0 == UInt8(ascii: "\n") }]
+                    Issue.record("\(file.path):\(line): \"\(rest[match])\"; write: \(usual)")
+                    rest = rest[match.upperBound...]
+                }
             }
         }
     }
