@@ -140,15 +140,15 @@ static struct chttp2_stream *stream_of(const void *handle) {
     return stream;
 }
 
-// Records a report on a stream. libcurl stores its easy handle as the stream's user data in nghttp2; a pointer that no
-// request has registered is ignored.
-static void record(void *session, int32_t number, bool is_refused) {
+// Records the error that closed a stream; without one, the headers that have arrived. libcurl stores its easy handle as
+// the stream's user data in nghttp2; a pointer that no request has registered is ignored.
+static void record(void *session, int32_t number, uint32_t error) {
     const void *easy = handle(session, number);
     if (!easy) return;
     pthread_mutex_lock(&lock);
     struct chttp2_stream *stream = stream_of(easy);
-    if (stream && is_refused) {
-        stream->is_refused = true;
+    if (stream && error != 0) {
+        if (stream->error != REFUSED_STREAM) stream->error = error;
     } else if (stream) {
         stream->status = incoming.status;
         memcpy(stream->content_type, incoming.content_type, incoming.type_length);
@@ -160,7 +160,7 @@ static void record(void *session, int32_t number, bool is_refused) {
 // Called when a stream closes. nghttp2 uses the code REFUSED_STREAM for a reset by the server and for a stream above
 // the last one of a GOAWAY, and for no reason of its own.
 static int closed(void *session, int32_t stream, uint32_t error, void *context) {
-    if (error == REFUSED_STREAM) record(session, stream, true);
+    if (error != 0) record(session, stream, error);
     return atomic_load_explicit(&libcurl_closed, memory_order_relaxed)(session, stream, error, context);
 }
 
@@ -192,7 +192,7 @@ static int received_frame(void *session, const void *frame, void *context) {
     const struct frame_head *head = frame;
     if (head->type == TYPE_HEADERS) incoming.bytes = 0;
     if (head->type == TYPE_HEADERS && incoming.session == session && incoming.stream == head->stream) {
-        if (incoming.status >= 200) record(session, head->stream, false);
+        if (incoming.status >= 200) record(session, head->stream, 0);
         incoming.session = NULL;
     }
     return atomic_load_explicit(&libcurl_received_frame, memory_order_relaxed)(session, frame, context);

@@ -2,11 +2,11 @@
 /// alone; see "Outcome classes" on the page "Guarantees".
 public enum RequestOutcome: Equatable, Sendable {
     /// The request certainly did not leave: its body was never read. Sending again is safe and counts no attempt.
-    case unsent(reason: String)
+    case unsent(reason: Reason)
     /// The server said that it did not process the request (REFUSED_STREAM, GOAWAY above the last id).
-    case refused(reason: String)
+    case refused(reason: Reason)
     /// The body went out, or may have, and no answer came.
-    case ambiguous(reason: String)
+    case ambiguous(reason: Reason)
     /// A status and headers arrived.
     case answered(HTTPAnswer)
     /// The JSON of an ack or a nack, as an XMPP stanza carried it.

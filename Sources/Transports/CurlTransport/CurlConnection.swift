@@ -1,5 +1,6 @@
 internal import CCurl
 internal import EventLoop
+internal import FanfareModel
 internal import Glibc
 internal import HTTPLanes
 
@@ -120,7 +121,7 @@ final class CurlConnection: LaneConnection {
         return (transfer.number, end(transfer, facts, as: .connectionFailed(isEarlier: false)))
     }
 
-    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {
+    func cancel(_ number: Int, reason: Reason, as ending: LaneState.Ending) -> RequestEnd {
         guard let transfer = numbered[number] else { preconditionFailure("request \(number) has ended before") }
         return end(transfer, transfer.facts(code: nil, giveUp: reason), as: ending)
     }

@@ -12,10 +12,7 @@ public enum EndpointProbe {
     }
 
     public struct Failure: Error, Equatable, Sendable {
-        /// libcurl's error text.
-        public var reason: String
-        /// The peer's certificate was refused, or no TLS was agreed on.
-        public var isAboutTLS: Bool
+        public var reason: Reason
     }
 
     /// - Parameters:
@@ -37,8 +34,8 @@ public enum EndpointProbe {
             body: body ?? [],
             timeoutMs: Int64(timeoutMs)
         )
-        if let reason = rule.refusal(of: request) { throw Failure(reason: reason, isAboutTLS: false) }
-        guard let easy = curl_easy_init() else { throw Failure(reason: "no memory", isAboutTLS: false) }
+        if let reason = rule.refusal(of: request) { throw Failure(reason: Reason(reason)) }
+        guard let easy = curl_easy_init() else { throw Failure(reason: "no memory") }
         defer { curl_easy_cleanup(easy) }
         let list = HeaderList(headers)
         let sink = ProbeSink()
@@ -79,8 +76,8 @@ public enum EndpointProbe {
         timeoutMs: Int = 10_000
     ) throws(Failure) {
         let url = "https://\(host):\(port)"
-        guard RequestRule.origin(of: url) != nil else { throw Failure(reason: "not a host name", isAboutTLS: false) }
-        guard let easy = curl_easy_init() else { throw Failure(reason: "no memory", isAboutTLS: false) }
+        guard RequestRule.origin(of: url) != nil else { throw Failure(reason: "not a host name") }
+        guard let easy = curl_easy_init() else { throw Failure(reason: "no memory") }
         defer { curl_easy_cleanup(easy) }
         var direct = configuration
         // A proxy for HTTP carries no XMPP.
@@ -96,15 +93,16 @@ public enum EndpointProbe {
     private static func perform(_ easy: UnsafeMutableRawPointer) throws(Failure) {
         let code = curl_easy_perform(easy)
         guard code != CURLE_OK else { return }
-        let isAboutTLS = [
-            CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
-            CURLE_SSL_ISSUER_ERROR,
-        ].contains(code)
         let proxyStatus = Curl.long(easy, CURLINFO_HTTP_CONNECTCODE)
-        let reason =
+        let text =
             proxyStatus >= 300
             ? "CONNECT tunnel failed, response \(proxyStatus)" : String(cString: curl_easy_strerror(code))
-        throw Failure(reason: reason, isAboutTLS: isAboutTLS)
+        let kind = CurlCode.kind(
+            of: Int(code.rawValue),
+            proxyStatus: proxyStatus,
+            verifyResult: Curl.long(easy, CURLINFO_SSL_VERIFYRESULT)
+        )
+        throw Failure(reason: Reason(kind, text))
     }
 }
 

@@ -1,3 +1,5 @@
+package import FanfareModel
+
 /// One connection's share of a pool: its state, and the requests that it carries. ``LaneState`` decides.
 ///
 /// A lane numbers its requests from 0 and reuses a number when its request has ended, so an engine may keep an array.
@@ -11,8 +13,8 @@ package final class Lane {
     /// The lane's number in its group of pools.
     let id: Int
     package var state: LaneState
-    /// Why the connection ended, or could not be made; empty while neither is known.
-    package var reason = ""
+    /// Why the connection ended, or could not be made; nil while neither is known.
+    package var reason: Reason?
     /// Set by the pool while the lane is on its list of work.
     var isListed = false
     /// Set once, right after the lane was made.

@@ -1,3 +1,5 @@
+package import FanfareModel
+
 /// Makes connections to one origin with one HTTP library. ``LanePool`` decides, an engine performs. Loop-confined.
 package protocol LaneEngine: AnyObject {
     /// Whether a connection is only made once it has a request.
@@ -31,7 +33,7 @@ package protocol LaneConnection: AnyObject {
     /// - Parameters:
     ///   - reason: why, for the outcome.
     ///   - ending: what that shows about the lane.
-    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd
+    func cancel(_ number: Int, reason: Reason, as ending: LaneState.Ending) -> RequestEnd
     /// Requests that the library has begun to send and that have not ended.
     var running: Int { get }
     /// Bytes that the answers' bodies take, of requests that have not ended.

@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import EventLoop
+internal import FanfareModel
 
 /// Lanes and requests that end late: drained lanes, deadlines, stalls.
 extension LanePool {
@@ -14,18 +15,18 @@ extension LanePool {
     func closeDrained() {
         retireMarked()
         guard retiring.contains(where: \.state.isDrained) else { return }
-        var reason = ""
+        var reason: Reason?
         for lane in retiring where lane.state.isDrained {
             close(lane)
             work.removeAll { $0 === lane }
             let state = lane.state
             planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
-            if state.answered == 0, !lane.reason.isEmpty { reason = group.explained(lane.reason) }
+            if state.answered == 0, let cause = lane.reason { reason = group.explained(cause) }
         }
         retiring.removeAll(where: \.state.isDrained)
         guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
         // The origin is away for a while. Completed now, the requests wait with their owner, where waiting is durable.
-        if retiring.isEmpty { completeQueue(reason: reason.isEmpty ? "the origin cannot be reached" : reason) }
+        if retiring.isEmpty { completeQueue(reason: reason ?? Reason(.unreachable, "the origin cannot be reached")) }
         if opening == nil {
             opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
                 opening = nil
@@ -68,7 +69,7 @@ extension LanePool {
         // All late requests of a lane end before the library runs again. Otherwise it would send held-back requests
         // into the streams that the first ones leave, only to have them cut off.
         for number in lane.numbers(where: { $1.waiting.deadlineMs <= now }) {
-            cancel(number, on: lane, reason: "no answer in time", as: .timedOut)
+            cancel(number, on: lane, reason: Reason(.timeout, "no answer in time"), as: .timedOut)
         }
         let stallMs = configuration.stallMs
         let stalled = lane.numbers { now - $1.addedAtMs >= stallMs && connection.isHeldBack($0) }
@@ -79,7 +80,7 @@ extension LanePool {
             planner.lowerLimit(to: lane.state.limit)
         }
         for number in stalled.suffix(back) {
-            let reason = "the lane did not send the request"
+            let reason: Reason = "the lane did not send the request"
             _ = connection.cancel(number, reason: reason, as: .withdrawn)
             let waiting = release(number, from: lane, .withdrawn)
             queue.prepend(waiting.moved(isRefused: false, reason: reason))

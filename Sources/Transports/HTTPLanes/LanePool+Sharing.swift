@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// What a pool shares with the others of its ``PoolGroup``.
 extension LanePool {
     /// Closes the connection of a lane whose requests have ended.
@@ -21,7 +23,7 @@ extension LanePool {
         guard let lane = (lanes + retiring).first(where: { $0.id == id }),
             let largest = lane.connection?.largestAnswer
         else { return }
-        let reason = "the answers of all requests together passed \(group.answers.maximumBytes) bytes"
+        let reason: Reason = "the answers of all requests together passed \(group.answers.maximumBytes) bytes"
         cancel(largest.number, on: lane, reason: reason, as: .cut(isMultiplexed: nil))
     }
 

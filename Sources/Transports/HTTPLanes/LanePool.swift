@@ -87,7 +87,7 @@ public final class LanePool {
     /// Queues a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
     public func send(_ request: HTTPRequest) {
         let refusal = isClosed ? "the pool is closed" : rule.refusal(of: request)
-        if let refusal { return complete(request.tag, .unsent(reason: refusal)) }
+        if let refusal { return complete(request.tag, .unsent(reason: Reason(refusal))) }
         guard freeSlots > 0 else { return complete(request.tag, .unsent(reason: "no free slot")) }
         let timeout = min(max(1, request.timeoutMs), 3_600_000)
         queue.append(WaitingRequest(request: request, deadlineMs: nowMs + timeout))
@@ -271,7 +271,7 @@ public final class LanePool {
 
     // MARK: Endings
 
-    func cancel(_ number: Int, on lane: Lane, reason: String, as ending: LaneState.Ending) {
+    func cancel(_ number: Int, on lane: Lane, reason: Reason, as ending: LaneState.Ending) {
         guard let end = lane.connection?.cancel(number, reason: reason, as: ending) else { return }
         finish(number, on: lane, end)
         charge(lane)
@@ -289,12 +289,13 @@ public final class LanePool {
     }
 
     private func outcome(of waiting: WaitingRequest, _ end: RequestEnd) -> RequestOutcome {
-        switch end.proof {
+        let reason = end.reason ?? ""
+        return switch end.proof {
         // Refused before and not sent since: the server has still not processed it.
-        case .unsent where waiting.refusals > 0: .refused(reason: end.reason)
-        case .unsent: .unsent(reason: group.explained(end.reason))
-        case .refused: .refused(reason: end.reason)
-        case .ambiguous: .ambiguous(reason: end.reason)
+        case .unsent where waiting.refusals > 0: .refused(reason: reason)
+        case .unsent: .unsent(reason: group.explained(reason))
+        case .refused: .refused(reason: reason)
+        case .ambiguous: .ambiguous(reason: reason)
         case .answered(let answer): .answered(answer)
         }
     }
@@ -317,12 +318,12 @@ public final class LanePool {
         return waiting
     }
 
-    func completeQueue(reason: String) {
+    func completeQueue(reason: Reason) {
         while let waiting = queue.popFirst() { complete(waiting, reason: reason) }
     }
 
-    func complete(_ waiting: WaitingRequest, reason: String) {
-        let reason = waiting.lastReason.isEmpty ? reason : "\(reason); before: \(waiting.lastReason)"
+    func complete(_ waiting: WaitingRequest, reason: Reason) {
+        let reason = waiting.lastReason?.before(reason) ?? reason
         let outcome = waiting.refusals > 0 ? RequestOutcome.refused(reason: reason) : .unsent(reason: reason)
         complete(waiting.request.tag, outcome)
     }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareModel
 
 /// The pools of one loop, and what they share: memory for answers, and open files. Loop-confined.
 public final class PoolGroup {
@@ -124,18 +125,18 @@ public final class PoolGroup {
     // MARK: Reasons
 
     /// The reason of a request that found no connection, with the remedy where files are short.
-    func explained(_ reason: String) -> String {
+    func explained(_ reason: Reason) -> Reason {
         guard mayBeShort, let fileLimit, let room = fileRoom(), room < Self.reservedFiles else { return reason }
-        return "\(reason); \(Self.shortage(fileLimit))"
+        return reason.adding(hint: Self.shortage(fileLimit), as: .files)
     }
 
     /// Why a request of the pool got no stream in time.
-    func waitReason(of pool: Int) -> String {
-        guard waits[pool] != nil, let fileLimit else { return "no free stream in time" }
-        return "no free stream in time; \(Self.shortage(fileLimit))"
+    func waitReason(of pool: Int) -> Reason {
+        let reason = Reason(.timeout, "no free stream in time")
+        guard waits[pool] != nil, let fileLimit else { return reason }
+        return reason.adding(hint: Self.shortage(fileLimit), as: .files)
     }
 
-    /// Without a colon: what is before one counts as libcurl's code.
     private static func shortage(_ limit: Int) -> String {
         "at most \(limit) files may be open, so \(OpenFiles.remedy)"
     }

@@ -14,15 +14,15 @@ package struct RequestEnd: Equatable {
     }
 
     package var proof: Proof
-    /// Why there is no answer; empty for an answer.
-    package var reason: String
+    /// Why there is no answer; nil for an answer.
+    package var reason: Reason?
     /// Whether another connection may take an unsent request at once: this one ended before the request left. False if
     /// no connection was made, because the next one would fail too, and if the pool ended the request.
     package var mayMove: Bool
     /// What the end shows about the lane.
     package var ending: LaneState.Ending
 
-    package init(proof: Proof, reason: String = "", mayMove: Bool = false, ending: LaneState.Ending) {
+    package init(proof: Proof, reason: Reason? = nil, mayMove: Bool = false, ending: LaneState.Ending) {
         self.proof = proof
         self.reason = reason
         self.mayMove = mayMove

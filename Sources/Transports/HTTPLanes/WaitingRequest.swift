@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// A request that waits for a stream.
 struct WaitingRequest {
     var request: HTTPRequest
@@ -7,11 +9,11 @@ struct WaitingRequest {
     var refusals = 0
     /// How often it came back from a lane, for any reason.
     var moves = 0
-    /// Why it came back from a lane; empty when it did not.
-    var lastReason = ""
+    /// Why it came back from a lane; nil when it did not.
+    var lastReason: Reason?
 
     /// The request, to wait for another lane.
-    func moved(isRefused: Bool, reason: String) -> WaitingRequest {
+    func moved(isRefused: Bool, reason: Reason?) -> WaitingRequest {
         var waiting = self
         if isRefused { waiting.refusals += 1 }
         waiting.moves += 1

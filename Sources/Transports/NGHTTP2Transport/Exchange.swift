@@ -8,9 +8,9 @@ struct Exchange {
     enum Cause: Equatable {
         /// The stream was closed, with HTTP/2's error code.
         case closed(code: UInt32)
-        case connectionEnded(reason: String)
+        case connectionEnded(reason: Reason)
         /// The pool ended it.
-        case cancelled(reason: String, LaneState.Ending)
+        case cancelled(reason: Reason, LaneState.Ending)
     }
 
     /// A request's way. After `ended` the number is free for the next request.
@@ -129,7 +129,7 @@ struct Exchange {
         }
     }
 
-    private func reason(_ cause: Cause) -> String {
+    private func reason(_ cause: Cause) -> Reason {
         switch cause {
         case .closed(NGHTTP2_REFUSED_STREAM.rawValue): "the server refused the stream"
         case .closed(let code): "the stream was reset: \(HTTP2Session.name(of: code))"

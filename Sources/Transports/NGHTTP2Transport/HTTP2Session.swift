@@ -1,5 +1,6 @@
 internal import CNGHTTP2
 internal import DequeModule
+internal import FanfareModel
 internal import HTTPLanes
 
 /// The client's side of one HTTP/2 connection, without a socket: bytes go in and out.
@@ -124,7 +125,7 @@ final class HTTP2Session {
     var running: Int { exchanges.indices.count { exchanges[$0].phase == .open && !isHeldBack($0) } }
 
     /// Ends a request, and resets its stream.
-    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {
+    func cancel(_ number: Int, reason: Reason, as ending: LaneState.Ending) -> RequestEnd {
         // Its end may have been recorded, and not returned yet.
         if exchanges[number].phase == .ended, let index = ended.firstIndex(where: { $0.number == number }) {
             return finish(number, ended.remove(at: index).cause)
@@ -154,13 +155,13 @@ final class HTTP2Session {
     }
 
     /// Ends the requests that wait for a stream: the connection gets no further ones.
-    func endWaiting(reason: String) {
+    func endWaiting(reason: Reason) {
         for number in waiting { record(.connectionEnded(reason: reason), of: number) }
         waiting = []
     }
 
     /// Ends all requests, because the connection has ended. Bytes of ``output`` that were not handed over are dropped.
-    func endAll(reason: String) {
+    func endAll(reason: Reason) {
         isBroken = true
         waiting = []
         let numbers = exchanges.indices.filter { [.waiting, .open].contains(exchanges[$0].phase) }
@@ -220,7 +221,7 @@ final class HTTP2Session {
     func ping() { check(nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)) }
 
     /// Why the connection carries nothing more; nil as long as it does.
-    var end: String? {
+    var end: Reason? {
         if isBroken { return "HTTP/2: \(defect)" }
         guard nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 else { return nil }
         if let goAwayCode { return "the server ended the connection: \(Self.name(of: goAwayCode))" }

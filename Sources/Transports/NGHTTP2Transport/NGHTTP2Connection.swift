@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareModel
 internal import HTTPLanes
 internal import SocketTransport
 
@@ -61,7 +62,7 @@ final class NGHTTP2Connection: LaneConnection {
 
     func nextEnd() -> (number: Int, end: RequestEnd)? { session.nextEnd() }
 
-    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {
+    func cancel(_ number: Int, reason: Reason, as ending: LaneState.Ending) -> RequestEnd {
         session.cancel(number, reason: reason, as: ending)
     }
 
@@ -146,24 +147,24 @@ final class NGHTTP2Connection: LaneConnection {
     func tick(nowMs: Int64) {
         guard isOpen, !isOver else { return }
         if lane.state.phase == .opening, nowMs - openedAtMs >= configuration.connectTimeoutMs {
-            return end("no HTTP/2 settings within \(configuration.connectTimeoutMs) ms")
+            return end(Reason(.timeout, "no HTTP/2 settings within \(configuration.connectTimeoutMs) ms"))
         }
         switch health.tick(isBusy: session.running > 0, nowMs: nowMs) {
         case .none: break
         case .ping:
             session.ping()
             lane.enlist()
-        case .giveUp: end("the server answered no PING within \(health.answerMs) ms")
+        case .giveUp: end(Reason(.timeout, "the server answered no PING within \(health.answerMs) ms"))
         }
     }
 
-    private func end(_ reason: String) {
+    private func end(_ reason: Reason) {
         guard !isOver else { return }
         isOver = true
-        let isUntrusted = reason.contains("certificate verify failed")
-        lane.reason = reason + (isUntrusted ? CertificateHint.text(for: reason) : "")
+        let reason = reason.withRemedy
+        lane.reason = reason
         lane.state.retire()
-        session.endAll(reason: lane.reason)
+        session.endAll(reason: reason)
         lane.enlist()
     }
 

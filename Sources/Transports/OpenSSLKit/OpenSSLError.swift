@@ -6,10 +6,11 @@ public struct OpenSSLError: Error, Equatable, Sendable, CustomStringConvertible 
     public let action: String
     /// OpenSSL's reason, or ours where OpenSSL has none.
     public let reason: String
+    /// The result of the check of the peer's certificate, if that failed.
+    public let verifyResult: Int?
 
-    init(_ action: String, reason: String) {
-        self.action = action
-        self.reason = reason
+    init(_ action: String, reason: String, verifyResult: Int? = nil) {
+        (self.action, self.reason, self.verifyResult) = (action, reason, verifyResult)
     }
 
     /// Removes the oldest error of this thread's queue, which is the cause, and empties the queue. An error left there would

@@ -146,6 +146,10 @@ public final class TLSSession {
             let text = X509_verify_cert_error_string(verification)
         else { return OpenSSLError.dequeue(action) }
         ERR_clear_error()
-        return OpenSSLError(action, reason: "certificate verify failed: \(String(cString: text))")
+        return OpenSSLError(
+            action,
+            reason: "certificate verify failed: \(String(cString: text))",
+            verifyResult: verification
+        )
     }
 }

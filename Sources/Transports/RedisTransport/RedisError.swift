@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import SocketTransport
 
 /// Why a command has no answer.
@@ -79,12 +80,12 @@ public struct RedisError: Error, Equatable, Sendable, CustomStringConvertible {
 
     init(_ error: SocketError) {
         let code: Code =
-            switch error.kind {
-            case .nameResolution: .nameResolution
-            case .tls: .tls
-            case .connectionLost: .connectionLost
+            switch error.reason.kind {
+            case .name: .nameResolution
+            case .tls, .certificate, .authority: .tls
+            default: .connectionLost
             }
-        self.init(code, error.reason)
+        self.init(code, "\(error)")
     }
 
     /// Calls `body`, and throws the error of its socket as one of Redis.

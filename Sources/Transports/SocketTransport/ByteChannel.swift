@@ -1,3 +1,4 @@
+internal import FanfareModel
 public import OpenSSLKit
 
 /// A socket with or without TLS. Callers see plain bytes.
@@ -187,7 +188,10 @@ public final class ByteChannel {
         do throws(OpenSSLError) {
             return try body()
         } catch {
-            throw SocketError(.tls, "\(error)")
+            let kind = error.verifyResult.map {
+                VerifyResult.isAboutAuthority($0) ? Reason.Kind.authority : .certificate
+            }
+            throw SocketError(kind ?? .tls, "\(error)")
         }
     }
 }

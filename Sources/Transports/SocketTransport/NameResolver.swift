@@ -1,4 +1,5 @@
 public import EventLoop
+internal import FanfareModel
 internal import Glibc
 
 /// The answer to one look-up.
@@ -17,7 +18,7 @@ public enum NameResolver {
                 inbox.send(Resolution(attempt: attempt, result: lookUp(host, port: port)))
             }
         } catch {
-            let error = SocketError(.nameResolution, "\(error)")
+            let error = SocketError(.name, "\(error)")
             inbox.send(Resolution(attempt: attempt, result: .failure(error)))
         }
     }
@@ -26,7 +27,7 @@ public enum NameResolver {
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, String(port), nil, &list)
         guard code == 0 else {
-            return .failure(SocketError(.nameResolution, "\(host): \(String(cString: gai_strerror(code)))"))
+            return .failure(SocketError(.name, "\(host): \(String(cString: gai_strerror(code)))"))
         }
         defer { freeaddrinfo(list) }
         var addresses: [SocketAddress] = []
@@ -39,7 +40,7 @@ public enum NameResolver {
             }
             entry = item.ai_next
         }
-        guard !addresses.isEmpty else { return .failure(SocketError(.nameResolution, "\(host): no address")) }
+        guard !addresses.isEmpty else { return .failure(SocketError(.name, "\(host): no address")) }
         return .success(addresses)
     }
 }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareModel
 internal import Glibc
 
 /// A non-blocking stream socket. Its system calls throw their errors as values.
@@ -43,7 +44,7 @@ public final class StreamSocket {
         guard code == 0 else { throw Self.failure("connect", code) }
         // The kernel may choose a loopback port without a listener as our own: then the socket is connected to itself.
         if let own = name(of: getsockname), own == name(of: getpeername) {
-            throw SocketError(.connectionLost, "connect: connected to itself")
+            throw SocketError(.connection, "connect: connected to itself")
         }
     }
 
@@ -92,9 +93,9 @@ public final class StreamSocket {
         return withUnsafeBytes(of: &storage) { Array($0.prefix(Int(size))) }
     }
 
-    static let endOfStream = SocketError(.connectionLost, "closed by the peer")
+    static let endOfStream = SocketError(.connection, "closed by the peer")
 
     private static func failure(_ call: String, _ code: Int32 = errno) -> SocketError {
-        SocketError(.connectionLost, "\(SystemError(call: call, code: code))")
+        SocketError(.connection, "\(SystemError(call: call, code: code))")
     }
 }

@@ -1,5 +1,6 @@
 internal import DequeModule
 public import EventLoop
+public import FanfareModel
 internal import OpenSSLKit
 
 /// One connection under TLS that carries bytes both ways.
@@ -16,7 +17,7 @@ public final class TLSStream {
         case opened
         case received([UInt8])
         /// The last event, unless the owner closed the stream first.
-        case closed(reason: String)
+        case closed(reason: Reason)
     }
 
     public var onEvent: (Event) -> Void = { _ in }
@@ -44,7 +45,7 @@ public final class TLSStream {
     /// Plain bytes that were not handed to the channel yet.
     private var waiting: Deque<UInt8> = []
     /// Why the stream ends, found where no event may be emitted.
-    private var failure: String?
+    private var failure: Reason?
     private var nextTurn: TimerID?
     private var deadline: TimerID?
     private var addressDeadline: TimerID?
@@ -72,7 +73,7 @@ public final class TLSStream {
             return fail("\(configuration.host) is not a host")
         }
         deadline = loop.schedule(afterMilliseconds: configuration.connectTimeoutMs) { [unowned self] in
-            end("no connection within \(configuration.connectTimeoutMs) ms")
+            end(Reason(.timeout, "no connection within \(configuration.connectTimeoutMs) ms"))
         }
         if let address = SocketAddress.numeric(configuration.host, port: port) { return connect(to: [address]) }
         let inbox = Inbox<Resolution>()
@@ -171,7 +172,7 @@ public final class TLSStream {
     }
 
     /// - Parameter reason: why the address before it failed; the stream's end when there is no other.
-    private func tryNextAddress(_ reason: String) {
+    private func tryNextAddress(_ reason: Reason) {
         var reason = reason
         dropSocket()
         while let address = addresses.popFirst() {
@@ -180,13 +181,13 @@ public final class TLSStream {
                 channel = ByteChannel(socket: socket)
                 registration = try loop.register(fd: socket.fd, interest: .write) { [unowned self] _ in ready() }
             } catch {
-                reason = "\(error)"
+                reason = (error as? SocketError)?.reason ?? "\(error)"
                 dropSocket()
                 continue
             }
             guard !addresses.isEmpty else { return }
             addressDeadline = loop.schedule(afterMilliseconds: Self.addressMs) { [unowned self] in
-                tryNextAddress("the address does not answer")
+                tryNextAddress(Reason(.timeout, "the address does not answer"))
             }
             return
         }
@@ -252,12 +253,12 @@ public final class TLSStream {
         if let failure, !hasMore { end(failure) }
     }
 
-    private func fail(_ reason: String) {
+    private func fail(_ reason: Reason) {
         if failure == nil { failure = reason }
         scheduleTurn()
     }
 
-    private func end(_ reason: String) {
+    private func end(_ reason: Reason) {
         guard phase != .closed else { return }
         close()
         onEvent(.closed(reason: reason))

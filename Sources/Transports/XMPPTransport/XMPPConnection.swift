@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import ExpatKit
 internal import FCMWire
+internal import FanfareModel
 internal import SocketTransport
 
 /// One connection: performs what its ``XMPPSession`` decides.
@@ -17,7 +18,7 @@ final class XMPPConnection {
     /// Receives the actions that concern the pool: outcomes, deliveries, incidents.
     var onAction: (XMPPConnection, XMPPSession.Action) -> Void = { _, _ in }
     /// Receives the reason of the end, as the last call.
-    var onEnd: (XMPPConnection, String) -> Void = { _, _ in }
+    var onEnd: (XMPPConnection, Reason) -> Void = { _, _ in }
 
     /// When messages could first be sent; nil before.
     private(set) var readySinceMs: Int64?
@@ -57,7 +58,7 @@ final class XMPPConnection {
 
     func acknowledge(_ number: UInt64) { handle(.acknowledge(number)) }
 
-    func stop(_ reason: String) { handle(.stop(reason: reason)) }
+    func stop(_ reason: Reason) { handle(.stop(reason: reason)) }
 
     func flush() { stream.flush() }
 
@@ -77,7 +78,7 @@ final class XMPPConnection {
             for event in try parser.feed(bytes) { handle(.arrived(event)) }
             if let failure = parser.failure { throw failure }
         } catch {
-            handle(.unreadable(reason: error.reason))
+            handle(.unreadable(reason: Reason(error.reason)))
         }
     }
 
@@ -100,7 +101,7 @@ final class XMPPConnection {
 
     /// Closes the stream. The footer is sent only when nothing waits before it: flushing it would also send a message
     /// that counts as unsent.
-    private func end(_ reason: String) {
+    private func end(_ reason: Reason) {
         let handedOver = stream.handedOver
         if stream.accepted == handedOver {
             stream.send(XMPPSession.footer)
@@ -110,7 +111,7 @@ final class XMPPConnection {
         finish(reason, handedOver: handedOver)
     }
 
-    private func finish(_ reason: String, handedOver: UInt64) {
+    private func finish(_ reason: Reason, handedOver: UInt64) {
         guard session.phase != .closed else { return }
         let actions = session.handle(.lost(reason: reason, handedOver: handedOver), nowMs: nowMs)
         if let timer { loop.cancel(timer.id) }

@@ -226,7 +226,7 @@ public final class XMPPPool {
         }
     }
 
-    private func failWaiting(_ reason: String) {
+    private func failWaiting(_ reason: Reason) {
         while let message = waiting.popFirst() { complete(message.tag, .unsent(reason: reason)) }
     }
 
@@ -283,7 +283,7 @@ public final class XMPPPool {
         }
     }
 
-    private func connectionEnded(_ connection: XMPPConnection, _ reason: String) {
+    private func connectionEnded(_ connection: XMPPConnection, _ reason: Reason) {
         connections.removeAll { $0 === connection }
         ended.append(connection)
         scheduleTurn()
@@ -300,10 +300,10 @@ public final class XMPPPool {
     }
 
     /// Fails the waiting messages while no connection can be had: they wait with their owner, where waiting is durable.
-    private func failWaitingIfCutOff(_ reason: String) {
+    private func failWaitingIfCutOff(_ reason: Reason) {
         let (ready, opening) = tally()
         guard ready + opening + planner.pendingPermits == 0, planner.isPausing(nowMs: nowMs) else { return }
-        failWaiting("FCM cannot be reached: \(reason)")
+        failWaiting(reason.after("FCM cannot be reached"))
     }
 
     // MARK: Time

@@ -15,7 +15,7 @@ struct CollectorReply: Equatable {
         switch outcome {
         case .answered(let answer): self.init(answer, nowMs: nowMs)
         case .unsent(let reason), .refused(let reason), .ambiguous(let reason):
-            self.init(answer: .unavailable(retryAfterMs: nil), problem: RawError.clean(reason))
+            self.init(answer: .unavailable(retryAfterMs: nil), problem: RawError.clean(reason.description))
         case .stanza:
             self.init(answer: .refused, problem: "not an HTTP answer")
         }

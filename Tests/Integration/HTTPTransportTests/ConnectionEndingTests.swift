@@ -75,6 +75,17 @@ struct ConnectionEndingTests {
         #expect(ledger.connections == 2)
     }
 
+    /// libcurl writes the reset's code into its text only; the observer of its streams has the number.
+    @Test(arguments: TestedEngine.tested, [("reset_calm", 50), ("reset_cancel", 100)])
+    func resetThatAsksForLessHalvesTheWindow(engine: TestedEngine, row: (kind: String, limit: Int)) throws {
+        let peer = try ScriptedPeer()
+        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
+        peer.script(#"[{"action":"end","kind":"\#(row.kind)","gather":1,"times":1}]"#)
+        #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])
+        #expect(harness.pool.lanes.map(\.state.window.limit) == [row.limit])
+    }
+
     /// libcurl 7.88 drops the headers of an answer when a reset arrives with them.
     @Test(arguments: TestedEngine.tested, [("half_body_reset", "application/json"), ("half_page_reset", "text/html")])
     func answerResetInOneSegmentKeepsItsType(engine: TestedEngine, row: (kind: String, type: String)) throws {

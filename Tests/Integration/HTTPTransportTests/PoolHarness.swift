@@ -142,7 +142,7 @@ extension RequestOutcome {
 
     var reason: String {
         switch self {
-        case .unsent(let reason), .refused(let reason), .ambiguous(let reason): reason
+        case .unsent(let reason), .refused(let reason), .ambiguous(let reason): reason.description
         case .answered, .stanza: ""
         }
     }

@@ -59,8 +59,9 @@ struct ScarceFilesTests {
     @Test func failureNamesTheLimitOfOpenFilesOnlyWhenItIsReached() {
         for (room, isNamed) in [(PoolGroup.reservedFiles - 1, true), (PoolGroup.reservedFiles, false)] {
             let group = PoolGroup(maximumAnswerBytes: 1 << 20, fileLimit: 64) { room }
-            #expect(group.explained("libcurl 77").hasPrefix("libcurl 77"))
-            #expect(group.explained("libcurl 77").contains("LimitNOFILE") == isNamed)
+            let reason = group.explained("libcurl 77")
+            #expect(reason.description.hasPrefix("libcurl 77") && (reason.kind == .files) == isNamed)
+            #expect(reason.description.contains("LimitNOFILE") == isNamed)
         }
         let unlimited = PoolGroup(maximumAnswerBytes: 1 << 20) { 0 }
         #expect(unlimited.explained("libcurl 77") == "libcurl 77")

@@ -109,7 +109,7 @@ private final class InstantConnection: LaneConnection {
         return (number, RequestEnd(proof: .answered(answer), ending: .answered(isMultiplexed: true)))
     }
 
-    func cancel(_ number: Int, reason: String, as ending: LaneState.Ending) -> RequestEnd {
+    func cancel(_ number: Int, reason: Reason, as ending: LaneState.Ending) -> RequestEnd {
         RequestEnd(proof: .unsent, reason: reason, ending: ending)
     }
 

@@ -24,7 +24,7 @@ import Testing
                     return loop.stop()
                 }
                 result.withLock {
-                    $0 = End(reason: reason, accepted: stream.accepted, handedOver: stream.handedOver)
+                    $0 = End(reason: "\(reason)", accepted: stream.accepted, handedOver: stream.handedOver)
                 }
                 loop.stop()
             }

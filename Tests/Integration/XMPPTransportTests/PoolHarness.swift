@@ -148,7 +148,7 @@ extension RequestOutcome {
 
     var reason: String {
         switch self {
-        case .unsent(let reason), .refused(let reason), .ambiguous(let reason): reason
+        case .unsent(let reason), .refused(let reason), .ambiguous(let reason): reason.description
         case .answered: ""
         case .stanza(let json): String(decoding: json, as: UTF8.self)
         }

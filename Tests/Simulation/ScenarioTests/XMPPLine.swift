@@ -87,7 +87,7 @@ extension Scene {
             case .report(let incident): line.incidents.append(incident)
             case .refusedCredential(let reason): line.refusedCredential = reason
             case .close(let reason):
-                line.closeReason = reason
+                line.closeReason = reason.description
                 simulator.closedXMPP(line.id, nowMs: nowMs)
                 lines[line.id] = nil
                 try run(line.session.handle(.lost(reason: reason, handedOver: .max), nowMs: nowMs), on: line)

@@ -163,7 +163,7 @@ import Testing
         row: (status: Int, body: String, type: String?, legacy: Bool, reason: String)
     ) {
         let outcome = answer(row.status, row.body, type: row.type)
-        #expect(outcome.reaching(legacy: row.legacy) == .ambiguous(reason: row.reason))
+        #expect(outcome.reaching(legacy: row.legacy) == .ambiguous(reason: Reason(row.reason)))
     }
 
     @Test func otherOutcomesStay() {

@@ -43,3 +43,11 @@ func rendered(
     template.render(kind: kind, recipient: recipient, nowMs: nowMs, into: &body)
     return String(decoding: body, as: UTF8.self)
 }
+
+extension TranslationError {
+    /// - Parameter reason: as ``reason`` prints it.
+    init(reason: String) {
+        let path = reason.prefix { $0 != ":" }
+        self.init(path: String(path), rule: String(reason.dropFirst(path.count + 2)))
+    }
+}

@@ -48,7 +48,7 @@ import Testing
         var story = XMPPStory()
         story.negotiate(until: .authenticating)
         let reason = "authentication failed: temporary-auth-failure"
-        #expect(story.handle(XMPPStory.failure("temporary-auth-failure")) == [.close(reason: reason)])
+        #expect(story.handle(XMPPStory.failure("temporary-auth-failure")) == [.close(reason: Reason(reason))])
     }
 
     @Test func withoutPlainOrBindThereIsNoConnection() {
@@ -58,7 +58,7 @@ import Testing
         story = XMPPStory()
         story.negotiate(until: .restarting)
         let reason = "the peer does not offer to bind a resource"
-        #expect(story.handle(XMPPStory.offer(bind: false, session: true)) == [.close(reason: reason)])
+        #expect(story.handle(XMPPStory.offer(bind: false, session: true)) == [.close(reason: Reason(reason))])
     }
 
     private typealias Arrival = (name: String, event: XMPPSession.Event, belongs: [XMPPSession.Phase], breaks: Bool)
@@ -102,8 +102,8 @@ import Testing
                 let actions = story.handle(arrival.event)
                 let closes = actions.contains { if case .close = $0 { true } else { false } }
                 #expect(closes == !arrival.belongs.contains(phase), "\(arrival.name) while \(phase): \(actions)")
-                guard closes else { continue }
-                if case .close(let reason) = actions.last { #expect(!reason.isEmpty && reason.utf8.count < 300) }
+                guard closes, case .close(let reason) = actions.last else { continue }
+                #expect(reason != "" && reason.description.utf8.count < 300)
                 // Nothing more is heard of what comes after.
                 #expect(story.handle(XMPPStory.gcm(#"{"from":"t","message_id":"m"}"#)) == [])
                 #expect(story.handle(.stop(reason: "again")) == [])
@@ -141,7 +141,7 @@ import Testing
         story.negotiate(until: .authenticating)
         _ = story.handle(XMPPStory.success)
         let reason = "an element before the stream's header"
-        #expect(story.handle(XMPPStory.offer(bind: true, session: false)) == [.close(reason: reason)])
+        #expect(story.handle(XMPPStory.offer(bind: true, session: false)) == [.close(reason: Reason(reason))])
     }
 
     @Test func aRootOfAnotherNamespaceIsNoStream() {

@@ -47,7 +47,7 @@ final class SessionBench {
         collect()
     }
 
-    func end(_ reason: String = "closed by the peer") {
+    func end(_ reason: Reason = "closed by the peer") {
         session.endAll(reason: reason)
         collect()
     }

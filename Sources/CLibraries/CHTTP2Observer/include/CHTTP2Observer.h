@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // The state of one request's HTTP/2 stream, as nghttp2 reports it to libcurl. libcurl hides a part of it: it repeats a
 // request in the same way when the server refused the stream and when libcurl gave up the connection, and it drops an
@@ -11,8 +12,9 @@ struct chttp2_stream {
     // The request's easy handle, compared and never followed. Set by chttp2_observe.
     const void *handle;
     struct chttp2_stream *next;
-    // The server sent REFUSED_STREAM, or a GOAWAY whose last stream is a lower one.
-    bool is_refused;
+    // HTTP/2's error code with which a stream of the request was closed; 0 for none. REFUSED_STREAM stays: the server sent
+    // it, or a GOAWAY whose last stream is a lower one.
+    uint32_t error;
     // Status of the final answer's complete headers; 0 before they have arrived.
     int status;
     // Content type of the same headers; empty if there is none, "unreadable" if it is too long, or repeated.

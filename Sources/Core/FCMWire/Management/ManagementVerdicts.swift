@@ -13,7 +13,7 @@ struct ManagementVerdicts {
     func withoutAnswer(_ outcome: RequestOutcome) -> Verdict {
         switch outcome {
         case .answered, .stanza: return unclear("not an HTTP answer", httpStatus: 0)
-        case .ambiguous(let reason): return unclear(reason, httpStatus: 0)
+        case .ambiguous(let reason): return unclear(reason.description, httpStatus: 0)
         case .unsent, .refused: return SharedVerdicts.withoutAnswer(outcome, atMostOnce: false)
         }
     }

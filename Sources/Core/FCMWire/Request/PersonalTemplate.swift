@@ -174,6 +174,6 @@ private struct PersonalMessage: Sendable {
 extension TranslationError {
     /// The error of a variant's message, whose path begins with the variant instead of `message`.
     fileprivate init(_ error: TranslationError, variant: String) {
-        self.init(reason: "variants.\(variant)" + error.reason.dropFirst("message".count))
+        self.init(path: "variants.\(variant)" + error.path.dropFirst("message".count), rule: error.rule)
     }
 }

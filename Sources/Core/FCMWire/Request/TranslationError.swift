@@ -1,15 +1,17 @@
 /// Why a message cannot be sent on a project's transport.
 public struct TranslationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// `path: rule`, such as `message.androidV2: has no counterpart in legacy`.
-    public let reason: String
+    /// Such as `message.androidV2`.
+    public let path: String
+    /// Such as `has no counterpart in legacy`.
+    public let rule: String
 
-    public init(reason: String) {
-        self.reason = reason
-    }
+    public init(path: String, rule: String) { (self.path, self.rule) = (path, rule) }
 
+    /// - Parameter path: within the message.
     init(_ path: [String], _ rule: String) {
-        reason = (["message"] + path).joined(separator: ".") + ": " + rule
+        self.init(path: (["message"] + path).joined(separator: "."), rule: rule)
     }
 
+    public var reason: String { "\(path): \(rule)" }
     public var description: String { reason }
 }

@@ -13,7 +13,7 @@ enum SharedVerdicts {
             // The server is reachable, so the retry comes soon; it counts as an attempt, so that the wait grows.
             return .retry(Retry(failure: transport(reason), cause: .refused, floorMs: 1_000))
         case .ambiguous(let reason):
-            return unanswered(reason, httpStatus: 0, atMostOnce: atMostOnce)
+            return unanswered(reason.description, httpStatus: 0, atMostOnce: atMostOnce)
         case .answered, .stanza:
             return unanswered("an answer of another protocol", httpStatus: 0, atMostOnce: atMostOnce)
         }
@@ -92,7 +92,7 @@ enum SharedVerdicts {
         }
     }
 
-    private static func transport(_ reason: String) -> Failure {
-        Failure(error: .transport, action: .none, rawError: RawError.clean(reason))
+    private static func transport(_ reason: Reason) -> Failure {
+        Failure(error: .transport, action: .none, rawError: RawError.clean(reason.description))
     }
 }

@@ -17,17 +17,17 @@ public struct XMPPSession: Equatable, Sendable {
         case receivedBytes
         case arrived(XMLStreamEvent)
         /// The received bytes cannot be parsed any further.
-        case unreadable(reason: String)
+        case unreadable(reason: Reason)
         /// A message to send. `json` is escaped here; `to` is its recipient, empty if it has none.
         case send(tag: UInt64, messageID: String, to: String = "", json: [UInt8])
         /// The message that was delivered under that number is stored.
         case acknowledge(UInt64)
         /// The owner wants the connection closed.
-        case stop(reason: String)
+        case stop(reason: Reason)
         /// The time in ``XMPPSession/nextDeadlineMs`` has come; harmless at any other time.
         case tick
         /// The socket is gone; the last event. `handedOver` is how many of the bytes written may have left.
-        case lost(reason: String, handedOver: UInt64)
+        case lost(reason: Reason, handedOver: UInt64)
     }
 
     public enum Action: Equatable, Sendable {
@@ -44,7 +44,7 @@ public struct XMPPSession: Equatable, Sendable {
         /// The user or the password is wrong; ``close(reason:)`` follows.
         case refusedCredential(String)
         /// Close the socket, then send `.lost`. The last action.
-        case close(reason: String)
+        case close(reason: Reason)
     }
 
     public enum Phase: Equatable, Sendable {
@@ -58,7 +58,7 @@ public struct XMPPSession: Equatable, Sendable {
         case ready
         case draining
         /// The socket is being closed for that reason.
-        case closing(reason: String)
+        case closing(reason: Reason)
         case closed
     }
 
@@ -121,12 +121,12 @@ public struct XMPPSession: Equatable, Sendable {
         }
     }
 
-    mutating func close(_ reason: String) -> [Action] {
+    mutating func close(_ reason: Reason) -> [Action] {
         phase = .closing(reason: reason)
         return [.close(reason: reason)]
     }
 
-    private mutating func end(_ reason: String, handedOver: UInt64) -> [Action] {
+    private mutating func end(_ reason: Reason, handedOver: UInt64) -> [Action] {
         guard phase != .closed else { return [] }
         var reason = reason
         if case .closing(let cause) = phase { reason = cause }
@@ -223,7 +223,7 @@ public struct XMPPSession: Equatable, Sendable {
         case (.authenticating, .refused(let condition)):
             // The only condition that does not concern the user and the password.
             if condition == "temporary-auth-failure" { return close("authentication failed: \(condition)") }
-            let reason = "authentication failed: \(condition)"
+            let reason: Reason = "authentication failed: \(condition)"
             return [.refusedCredential(condition)] + close(reason)
         case (.restarting, .features(let features)):
             guard features.offersBind else { return close("the peer does not offer to bind a resource") }

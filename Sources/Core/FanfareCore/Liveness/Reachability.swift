@@ -21,6 +21,8 @@ public struct Reachability: Sendable {
         public var sinceMs: Int64
         /// Why the latest requests failed.
         public var cause: String
+        /// What failed then.
+        public var kind: Reason.Kind
     }
 
     /// Failures since the latest answer.
@@ -32,7 +34,7 @@ public struct Reachability: Sendable {
         var firstAt: UInt64 = 0
         var lastAt: UInt64 = 0
         var sinceMs: Int64 = 0
-        var cause = ""
+        var reason: Reason?
     }
 
     /// How long a service fails before it counts as unreachable.
@@ -65,7 +67,7 @@ public struct Reachability: Sendable {
             known.count = known.count.adding(1)
             known.lastAt = now
             if case .unsent = outcome { known.hasUnsent = true }
-            if let cause = Self.cause(of: reason) { known.cause = cause }
+            if reason.cause != nil { known.reason = reason }
             failures[service.index] = known
         // The server said that it did not process the request, so this is neither an answer nor an outage.
         case .refused: break
@@ -78,7 +80,12 @@ public struct Reachability: Sendable {
         guard known.count > 1, now.subtracting(known.firstAt) >= Self.patienceNs,
             now.subtracting(known.lastAt) <= Self.memoryNs, known.hasUnsent || !isAnswering(service, now: now)
         else { return nil }
-        return Outage(service: service, sinceMs: known.sinceMs, cause: known.cause.isEmpty ? "no answer" : known.cause)
+        return Outage(
+            service: service,
+            sinceMs: known.sinceMs,
+            cause: known.reason?.cause ?? "no answer",
+            kind: known.reason?.kind ?? .other
+        )
     }
 
     /// Whether no request to the service failed since its latest answer.
@@ -91,21 +98,6 @@ public struct Reachability: Sendable {
 
     private func isAnswering(_ service: Service, now: UInt64) -> Bool {
         failures[service.index].answeredAt.map { now.subtracting($0) <= Self.answeringNs } ?? false
-    }
-
-    /// The cause in the words of an operator: `libcurl 7: Failed to connect; hint` becomes
-    /// `Failed to connect (libcurl 7); hint`. nil if the text names no cause, only that the service is away.
-    static func cause(of reason: String) -> String? {
-        // A request that waited for a connection names the last failure behind its own.
-        var text = Substring(reason)
-        if let before = text.ranges(of: "before: ").last { text = text[before.upperBound...] }
-        guard !text.isEmpty, text != "the origin cannot be reached" else { return nil }
-        guard text.hasPrefix("libcurl "), let colon = text.firstRange(of: ": ") else { return String(text) }
-        let code = text[..<colon.lowerBound]
-        // Two failures of one cause read alike, however long each took.
-        let rest = text[colon.upperBound...].replacing(#/ after \d+ (ms|milliseconds)/#, with: "")
-        guard let hint = rest.firstRange(of: "; ") else { return "\(rest) (\(code))" }
-        return "\(rest[..<hint.lowerBound]) (\(code))\(rest[hint.lowerBound...])"
     }
 }
 

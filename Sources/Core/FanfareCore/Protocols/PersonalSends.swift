@@ -26,7 +26,7 @@ public struct PersonalSends: Sendable {
         do throws(EntryFault) {
             let merged = try PersonalMessageChecker.merge(message: spec.message, variants: spec.variants)
             messages = PersonalMessages(merged, format: spec.format)
-        } catch { throw TranslationError(reason: error.reason) }
+        } catch { throw TranslationError(path: error.path, rule: error.rule) }
         template = try PersonalTemplate(
             messages.messages,
             options,

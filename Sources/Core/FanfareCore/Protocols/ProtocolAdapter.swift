@@ -70,7 +70,7 @@ public struct ProtocolAdapter: Sendable {
         case .topicList:
             guard settings.topicAPI == .v1 else {
                 let remedy = "set it in the project's configuration, this project's is \(settings.topicAPI.rawValue)"
-                throw TranslationError(reason: "op: topic.list needs topic_api: v1; \(remedy)")
+                throw TranslationError(path: "op", rule: "topic.list needs topic_api: v1; \(remedy)")
             }
             choice = .topicList(TopicListProtocol())
         case .groupCreate, .groupAdd, .groupRemove, .groupGet:
@@ -86,7 +86,7 @@ public struct ProtocolAdapter: Sendable {
     ) throws(TranslationError) -> Choice {
         // Intake checks this for the transport that the project had then.
         if let reason = settings.traits.refusal(of: spec.kind) {
-            throw TranslationError(reason: "\(spec.kind.rawValue): \(reason)")
+            throw TranslationError(path: spec.kind.rawValue, rule: reason)
         }
         if spec.isPersonal { return .personal(PersonalProtocol(try PersonalSends(spec, job: id, settings), settings)) }
         return try settings.message(

@@ -30,7 +30,7 @@ public struct EntryCheck: Sendable {
         do throws(TranslationError) {
             _ = try ProtocolAdapter(JobSpec(job: job, total: recipients ?? 0), job: job.id, settings: settings)
         } catch {
-            throw EntryFault(translation: error)
+            throw EntryFault(error.path, error.rule)
         }
         let message = job.operation == .send && !job.isPersonal ? validator.messageChecker(of: job) : nil
         return JobOutline(
@@ -63,12 +63,4 @@ public struct JobOutline: Equatable, Sendable {
     public let messageLimit: Int?
 
     public var batches: Int? { recipients.map { ($0 + Batch.maximumSize - 1) / Batch.maximumSize } }
-}
-
-extension EntryFault {
-    /// The reason of a translation error is `path: rule`.
-    init(translation error: TranslationError) {
-        let parts = error.reason.split(separator: ": ", maxSplits: 1)
-        self.init(String(parts.first ?? ""), String(parts.dropFirst().first ?? ""))
-    }
 }

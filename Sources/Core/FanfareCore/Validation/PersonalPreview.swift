@@ -19,7 +19,7 @@ public struct PersonalPreview: Sendable {
     public init(_ job: Job, _ settings: ProtocolSettings) throws(EntryFault) {
         do throws(TranslationError) {
             sends = try PersonalSends(JobSpec(job: job, total: 0), job: job.id, settings)
-        } catch { throw EntryFault(translation: error) }
+        } catch { throw EntryFault(error.path, error.rule) }
     }
 
     /// The result of a recipient that is not sent to; nil for a recipient that is.

@@ -89,7 +89,10 @@ struct OnlineProbe {
             return report.fail("\(project.endpoint) cannot be reached: \(error.reason)", Self.remedy(error))
         }
         if case .ambiguous(let reason) = RequestOutcome.answered(probe.answer).reaching(legacy: false) {
-            return report.fail(reason, "check the endpoint, and what answers in its place: a proxy, firewall or portal")
+            return report.fail(
+                "\(reason)",
+                "check the endpoint, and what answers in its place: a proxy, firewall or portal"
+            )
         }
         let status = probe.answer.status
         // The verdict that a worker would give.
@@ -199,8 +202,11 @@ struct OnlineProbe {
         _ failure: EndpointProbe.Failure,
         _ route: String = "check the address, name service and firewall: workers need outbound 443; \(HTTPProxy.hint)"
     ) -> String {
-        if let remedy = HTTPProxy.remedy(forFailure: failure.reason) { return remedy }
-        return failure.isAboutTLS
-            ? "check the address; if the authority is private, name its certificate in tls.ca_file" : route
+        switch failure.reason.kind {
+        case .proxyLogin: failure.reason.kind.remedy ?? route
+        case .tls, .certificate, .authority:
+            "check the address; if the authority is private, name its certificate in tls.ca_file"
+        default: route
+        }
     }
 }

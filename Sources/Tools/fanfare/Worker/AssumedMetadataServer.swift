@@ -51,7 +51,7 @@ extension Configuration {
             )
             return report.answer.metadataFlavor == "Google" ? nil : "another server answers"
         } catch {
-            return error.reason
+            return "\(error.reason)"
         }
     }
 }

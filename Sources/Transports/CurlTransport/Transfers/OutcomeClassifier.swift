@@ -1,5 +1,6 @@
 internal import FanfareModel
 internal import HTTPLanes
+internal import OpenSSLKit
 
 /// The facts of a transfer at its end.
 struct TransferFacts: Equatable {
@@ -27,8 +28,15 @@ struct TransferFacts: Equatable {
     var declaredBytes: Int?
     /// The answer's body passed the limit and was cut.
     var overflowed = false
-    /// Why the pool ended the transfer.
-    var giveUp = ""
+    /// HTTP/2's error code with which the stream was closed; 0 for none. Like the two that follow it is read of a failure
+    /// only.
+    var streamError: UInt32 = 0
+    /// Status of the proxy's answer to CONNECT; 0 without one.
+    var proxyStatus = 0
+    /// OpenSSL's result of the check of the peer's certificate.
+    var verifyResult = 0
+    /// Why the pool ended the transfer; nil if it did not.
+    var giveUp: Reason?
 }
 
 /// The class of an outcome, by proof. A return code alone proves nothing: libcurl 7.88 reports success for some answers
@@ -66,16 +74,14 @@ enum OutcomeClassifier {
         facts.code != nil && facts.code != CurlCode.operationTimedOut && !CurlCode.provesUnsent(facts.code)
     }
 
-    static func reason(_ facts: TransferFacts) -> String {
-        if !facts.giveUp.isEmpty { return facts.giveUp }
+    static func reason(_ facts: TransferFacts) -> Reason {
+        if let giveUp = facts.giveUp { return giveUp }
         if facts.refused { return "the server refused the stream" }
         // libcurl's code and text describe its failure to get a second connection, not the first one's end.
         if facts.wasKeptFromRepeating { return "the connection ended without an answer" }
-        var reason = "libcurl \(facts.code ?? -1)"
-        if !facts.errorText.isEmpty { reason += ": \(printable(facts.errorText))" }
-        if let remedy = HTTPProxy.remedy(forFailure: facts.errorText) { reason += "; \(remedy)" }
-        if facts.code == CurlCode.peerNotVerified { reason += CertificateHint.text(for: facts.errorText) }
-        return reason
+        let code = facts.code ?? -1
+        let kind = CurlCode.kind(of: code, proxyStatus: facts.proxyStatus, verifyResult: facts.verifyResult)
+        return Reason(kind, code: "libcurl \(code)", printable(facts.errorText)).withRemedy
     }
 
     /// The error text may quote the peer.
@@ -93,8 +99,7 @@ extension LaneState.Ending {
         } else if !CurlCode.isOfStreamOnly(code) {
             self = .connectionFailed(isEarlier: isEarlier)
         } else if code == CurlCode.streamError {
-            // libcurl gives the HTTP/2 error code in its text only; 11 is ENHANCE_YOUR_CALM.
-            self = .streamFailed(isCalm: !facts.errorText.contains("(err 11)"))
+            self = .streamFailed(isCalm: facts.streamError != CurlCode.enhanceYourCalm)
         } else {
             self = facts.overflowed ? .cut(isMultiplexed: isMultiplexed) : .answered(isMultiplexed: isMultiplexed)
         }
@@ -107,6 +112,26 @@ enum CurlCode {
     static let operationTimedOut = 28
     static let peerNotVerified = 60
     static let streamError = 92
+    /// HTTP/2's error codes REFUSED_STREAM and ENHANCE_YOUR_CALM.
+    static let refusedStream: UInt32 = 7
+    static let enhanceYourCalm: UInt32 = 11
+
+    /// The kind of the failure that libcurl reports with a code.
+    ///
+    /// - Parameters:
+    ///   - proxyStatus: status of the proxy's answer to CONNECT; 0 without one.
+    ///   - verifyResult: OpenSSL's result of the check of the peer's certificate.
+    static func kind(of code: Int, proxyStatus: Int, verifyResult: Int) -> Reason.Kind {
+        if proxyStatus == 407 { return .proxyLogin }
+        return switch code {
+        case 5, 6: .name
+        case 7, 16, 18, 52, 55, 56, streamError: .connection
+        case operationTimedOut: .timeout
+        case 35, 58, 59, 66, 77, 80, 83, 90, 91, 98: .tls
+        case peerNotVerified: VerifyResult.isAboutAuthority(verifyResult) ? .authority : .certificate
+        default: .other
+        }
+    }
 
     /// Name look-up, connect, TLS and local failures: they happen before a request is written.
     static func provesUnsent(_ code: Int?) -> Bool {

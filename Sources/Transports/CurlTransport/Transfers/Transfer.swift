@@ -118,12 +118,17 @@ final class Transfer {
 
     /// Read when the transfer is over, before its handle is used again.
     /// - Parameter code: what libcurl returned; nil when the pool ended it.
-    func facts(code: Int?, giveUp: String = "") -> TransferFacts {
+    func facts(code: Int?, giveUp: Reason? = nil) -> TransferFacts {
         var facts = TransferFacts(code: code, hasBody: hasBody, bytesRead: bytesRead, giveUp: giveUp)
         facts.wasKeptFromRepeating = wasKeptFromRepeating
         facts.receivedBytes = answer.count
         facts.undeliveredBytes = stream.pointee.pending_length
         facts.overflowed = overflowed
+        if let code, code != CurlCode.ok {
+            facts.streamError = stream.pointee.error
+            facts.proxyStatus = Curl.long(easy, CURLINFO_HTTP_CONNECTCODE)
+            facts.verifyResult = Curl.long(easy, CURLINFO_SSL_VERIFYRESULT)
+        }
         // libcurl's error about an unreadable private CA contains the path, which must not be shown.
         if errorText[0] != 0, code != Int(CURLE_SSL_CACERT_BADFILE.rawValue) {
             facts.errorText = String(cString: errorText)
@@ -135,7 +140,7 @@ final class Transfer {
         }
         // libcurl may send a request without a body more than once: the refusal may be about any of these sends.
         if hasBody, bytesRead > 0 {
-            facts.refused = stream.pointee.is_refused
+            facts.refused = stream.pointee.error == CurlCode.refusedStream
             let status = Int(stream.pointee.status)
             // A status of 2xx is a success. Any other status needs the lost headers: the wait and the reason.
             if facts.status < 200, (200..<300).contains(status) {
@@ -148,7 +153,7 @@ final class Transfer {
 
     /// Clears the observer's record before a request and before its body: libcurl may send the headers more than once.
     private func resetStream() {
-        stream.pointee.is_refused = false
+        stream.pointee.error = 0
         stream.pointee.status = 0
         stream.pointee.content_type.0 = 0
         chttp2_keep(stream, request.usesCutBody ? maxBodyBytes : 0)

@@ -176,7 +176,7 @@ final class TokenRefresher: CredentialSource {
         case .worker:
             // Other workers may be right, so the credential has not failed. Operators see it as an outage.
             if error.isAboutTime { clock.reset() }
-            project.observe(.unsent(reason: error.sentence), of: .tokenEndpoint)
+            project.observe(.unsent(reason: Reason(error.sentence)), of: .tokenEndpoint)
             project.logger.error(
                 "This worker gets no access token, so it sends nothing.",
                 metadata: ["error": "\(error.sentence)", "machine_time_ms": "\(SystemClock.nowMs)"]

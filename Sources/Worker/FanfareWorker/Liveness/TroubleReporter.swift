@@ -75,7 +75,7 @@ final class TroubleReporter {
         switch action {
         case .warn:
             project.logger.warning(
-                "\(Self.sentence(service, cause: outage?.cause ?? "", hasProxy: project.configuration.proxy != nil))",
+                "\(Self.sentence(service, outage?.kind ?? .other, hasProxy: project.configuration.proxy != nil))",
                 metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(trouble))"]
             )
         case .recover:
@@ -92,11 +92,11 @@ final class TroubleReporter {
     }
 
     /// - Parameters:
-    ///   - cause: names its own remedy where the limit of open files is reached.
+    ///   - kind: of the failure. The log's `cause` names the remedy where the limit of open files is reached.
     ///   - hasProxy: whether the setting `proxy` is there already.
-    static func sentence(_ service: Reachability.Service, cause: String, hasProxy: Bool) -> String {
+    static func sentence(_ service: Reachability.Service, _ kind: Reason.Kind, hasProxy: Bool) -> String {
         let head = "\(name(service)) cannot be reached"
-        if cause.contains(OpenFiles.remedy) {
+        if kind == .files {
             return
                 "\(head), because this worker has too many open files: its requests wait. The cause says what to raise."
         }
@@ -108,9 +108,9 @@ final class TroubleReporter {
             case .instanceID:
                 ("subscriptions and group operations wait", "the endpoint, DNS, TLS and the route to it")
             }
-        let proxyRemedy = HTTPProxy.remedy(forFailure: cause).map { "Remedy: \($0)." }
         let hint = hasProxy ? "the proxy" : HTTPProxy.hint
-        let remedy = proxyRemedy ?? "Check \(route); \(hint)."
+        let proxyRemedy = kind == .proxyLogin ? kind.remedy : nil
+        let remedy = proxyRemedy.map { "Remedy: \($0)." } ?? "Check \(route); \(hint)."
         return "\(head): \(effect). \(remedy)"
     }
 

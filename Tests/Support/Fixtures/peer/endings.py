@@ -63,6 +63,7 @@ FRAMES = {
     "refused": lambda streams: resets(streams, 7),
     "reset_no_error": lambda streams: resets(streams, 0),
     "reset_cancel": lambda streams: resets(streams, 8),
+    "reset_calm": lambda streams: resets(streams, 11),
     "reset_http11": lambda streams: resets(streams, 13),
     "data_on_0": lambda streams: frame(DATA, 0, 0, b"x"),
     "bad_hpack": lambda streams: frame(HEADERS, END_HEADERS, streams[0], b"\xff\xff\xff\xff\x7f"),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReachabilityTests {
     private static let second: UInt64 = 1_000_000_000
-    private static let refused = "libcurl 7: Failed to connect to a port 8443 after 0 ms: Couldn't connect to server"
+    private static let refused = Reason(.connection, code: "libcurl 7", "Failed to connect after 0 ms")
 
     private func observe(_ known: inout Reachability, _ outcome: RequestOutcome, at second: UInt64) {
         known.observe(outcome, of: .fcm, nowMs: Int64(second) * 1_000, now: second * Self.second)
@@ -19,10 +19,10 @@ import Testing
         var known = Reachability()
         observe(&known, .unsent(reason: Self.refused), at: 100)
         #expect(outage(known, at: 110) == nil, "one failure proves nothing")
-        observe(&known, .ambiguous(reason: "no answer in time"), at: 104)
+        observe(&known, .ambiguous(reason: Reason(.timeout, "no answer in time")), at: 104)
         #expect(outage(known, at: 104) == nil)
         let found = outage(known, at: 105)
-        #expect(found == .init(service: .fcm, sinceMs: 100_000, cause: "no answer in time"))
+        #expect(found == .init(service: .fcm, sinceMs: 100_000, cause: "no answer in time", kind: .timeout))
         #expect("\(found!)" == "FCM cannot be reached since 1970-01-01T00:01:40.000Z: no answer in time")
         #expect(known.outage(of: .tokenEndpoint, now: 105 * Self.second) == nil && !known.isWithoutFailure(.fcm))
         #expect(outage(known, at: 254) != nil && outage(known, at: 255) == nil, "not tried for 150 s")
@@ -62,27 +62,11 @@ import Testing
         #expect(outage(known, at: 20) == nil && !known.isAnswering(now: 20 * Self.second))
     }
 
-    @Test(
-        arguments: [
-            (Self.refused, "Failed to connect to a port 8443: Couldn't connect to server (libcurl 7)"),
-            (
-                "libcurl 60: SSL certificate problem; a private authority is named by tls.ca_file",
-                "SSL certificate problem (libcurl 60); a private authority is named by tls.ca_file"
-            ),
-            (
-                "the origin cannot be reached; before: libcurl 6: Could not resolve host: x",
-                "Could not resolve host: x (libcurl 6)"
-            ),
-            ("libcurl 55", "libcurl 55"), ("no answer in time", "no answer in time"),
-            ("the origin cannot be reached", nil), ("", nil),
-        ] as [(String, String?)]
-    )
-    func causeIsInWords(reason: String, cause: String?) { #expect(Reachability.cause(of: reason) == cause) }
-
     @Test func causeOfAnEarlierFailureStays() {
         var known = Reachability()
-        observe(&known, .unsent(reason: "libcurl 6: Could not resolve host"), at: 0)
-        observe(&known, .unsent(reason: "the origin cannot be reached"), at: 6)
+        observe(&known, .unsent(reason: Reason(.name, code: "libcurl 6", "Could not resolve host")), at: 0)
+        observe(&known, .unsent(reason: Reason(.unreachable, "the origin cannot be reached")), at: 6)
         #expect(outage(known, at: 6)?.cause == "Could not resolve host (libcurl 6)")
+        #expect(outage(known, at: 6)?.kind == .name)
     }
 }

@@ -67,8 +67,8 @@ import Testing
         #expect(listing.route == .fcm && request(listing, ["a"]).headers == .management && listing.most(.token) == 1)
         #expect(listing.isManagement && request(listing, ["a"]).method == .get)
         #expect(refusal(listing, "..", .token) != nil)
-        let reason = "op: topic.list needs topic_api: v1; set it in the project's configuration, this project's is iid"
-        #expect(throws: TranslationError(reason: reason)) {
+        let rule = "topic.list needs topic_api: v1; set it in the project's configuration, this project's is iid"
+        #expect(throws: TranslationError(path: "op", rule: rule)) {
             try adapter(ProtocolSettings()) { $0.operation = .topicList }
         }
     }
