@@ -38,6 +38,14 @@ public struct TransportTraits: Equatable, Sendable {
         case login
     }
 
+    /// The forms of a platform's own answers. An answer in another form came from a proxy, a firewall or a portal.
+    public enum AnswerForms: Sendable {
+        /// JSON, and of an error Google's object.
+        case google
+        /// Those, plain text, and the pages and sentences of FCM's legacy interface.
+        case legacy
+    }
+
     /// Members of a message that not every transport can carry.
     public enum MessagePart: Sendable {
         /// `delivery_receipt_requested`.
@@ -67,8 +75,12 @@ public struct TransportTraits: Equatable, Sendable {
     public var isMulticast = false
     /// The size of an answer to a message, in bytes. A longer answer is cut.
     public var maximumAnswerBytes = 16_384
-    /// Whether an answer in plain text may be FCM's, and a cut answer counts up to the cut.
-    public var isLegacy = false
+    /// Whether each complete result at the front of a cut answer counts.
+    public var usesCutAnswers = false
+    /// The answers that are the platform's own.
+    public var answers = AnswerForms.google
+    /// Whether topics and device groups are managed with the project's credential. If not, no such request leaves.
+    public var hasManagement = true
 
     public static let v1 = TransportTraits(
         label: "v1",
@@ -93,7 +105,8 @@ public struct TransportTraits: Equatable, Sendable {
         isMulticast: true,
         // A thousand results, each with an id and perhaps a canonical token.
         maximumAnswerBytes: 262_144,
-        isLegacy: true
+        usesCutAnswers: true,
+        answers: .legacy
     )
 
     static let plainText = TransportTraits(
@@ -106,7 +119,8 @@ public struct TransportTraits: Equatable, Sendable {
         identity: .serverKey,
         sendPath: "/fcm/send",
         maximumAnswerBytes: 262_144,
-        isLegacy: true
+        usesCutAnswers: true,
+        answers: .legacy
     )
 
     static let xmpp = TransportTraits(
@@ -135,6 +149,11 @@ public struct TransportTraits: Equatable, Sendable {
     public func refusal(of part: MessagePart) -> String? {
         if parts.contains(part) { return nil }
         return part == .deliveryReceipt ? only(.xmpp) : noCounterpart
+    }
+
+    /// Why an operation cannot be carried out; nil if it can.
+    public func refusal(of operation: Operation) -> String? {
+        operation == .send || hasManagement ? nil : noCounterpart
     }
 
     private var noCounterpart: String { "has no counterpart \(form)" }

@@ -146,7 +146,7 @@ import Testing
     @Test(arguments: own)
     func ownAnswerShowsThatFCMIsReached(row: (status: Int, body: String, type: String?, legacy: Bool)) {
         let outcome = answer(row.status, row.body, type: row.type)
-        #expect(outcome.reaching(legacy: row.legacy) == outcome)
+        #expect(outcome.reaching(row.legacy ? .legacy : .google) == outcome)
     }
 
     static let foreign: [(status: Int, body: String, type: String?, legacy: Bool, reason: String)] = [
@@ -163,14 +163,14 @@ import Testing
         row: (status: Int, body: String, type: String?, legacy: Bool, reason: String)
     ) {
         let outcome = answer(row.status, row.body, type: row.type)
-        #expect(outcome.reaching(legacy: row.legacy) == .ambiguous(reason: Reason(row.reason)))
+        #expect(outcome.reaching(row.legacy ? .legacy : .google) == .ambiguous(reason: Reason(row.reason)))
     }
 
     @Test func otherOutcomesStay() {
         for outcome in [
             RequestOutcome.unsent(reason: "a"), .refused(reason: "b"), .ambiguous(reason: "c"), .stanza([]),
         ] {
-            #expect(outcome.reaching(legacy: false) == outcome)
+            #expect(outcome.reaching(.google) == outcome)
         }
     }
 }

@@ -84,6 +84,19 @@ import Testing
         #expect(row.decision == .reject(jobID: EntryBuilder.entryID, reason: row.reason))
     }
 
+    /// Another operation would carry the project's key to a service that has no topics and groups.
+    @Test func transportWithoutManagementTakesSendsOnly() {
+        var traits = TransportTraits.v1
+        traits.hasManagement = false
+        let validator = IntakeValidator(traits, hasSenderID: true, projectKeyTag: "{demo}", prefix: "fanfare")
+        for operation in Operation.allCases {
+            let fields = EntryBuilder.fields(["op": operation.rawValue])
+            let decision = validator.decide(entryID: "1-1", fields: fields)
+            let refusal = IntakeDecision.reject(jobID: "1-1", reason: "op: has no counterpart over v1")
+            #expect((decision == refusal) == (operation != .send), "\(operation): \(decision)")
+        }
+    }
+
     @Test func plainTextAllowsFourOptionsAndData() {
         let message =
             #"{"collapse_key":"k","time_to_live":0,"restricted_package_name":"p","dry_run":true,"data":{"a":1}}"#

@@ -43,9 +43,10 @@ public enum ForeignAnswer {
 extension RequestOutcome {
     /// This outcome as it tells whether FCM can be reached: a foreign answer is none, and its status is the reason.
     ///
-    /// - Parameter legacy: whether plain text may be FCM's.
-    public func reaching(legacy: Bool) -> RequestOutcome {
+    /// - Parameter forms: of the platform's own answers.
+    public func reaching(_ forms: TransportTraits.AnswerForms) -> RequestOutcome {
         guard case .answered(let answer) = self else { return self }
+        let legacy = forms == .legacy
         let isOwn =
             switch answer.status {
             case 200...299: (legacy && AnswerBody.isText(answer)) || AnswerBody.isJSON(answer)

@@ -60,6 +60,8 @@ public struct ProtocolAdapter: Sendable {
 
     public init(_ spec: JobSpec, job id: String, settings: ProtocolSettings) throws(TranslationError) {
         let (operation, topic) = (spec.operation, spec.subscription)
+        // Intake checks this for the transport that the project had then.
+        if let rule = settings.traits.refusal(of: operation) { throw TranslationError(path: "op", rule: rule) }
         switch operation {
         case .send: choice = try Self.message(spec, job: id, settings)
         case .subscribe, .unsubscribe:
@@ -84,9 +86,8 @@ public struct ProtocolAdapter: Sendable {
         job id: String,
         _ settings: ProtocolSettings
     ) throws(TranslationError) -> Choice {
-        // Intake checks this for the transport that the project had then.
-        if let reason = settings.traits.refusal(of: spec.kind) {
-            throw TranslationError(path: spec.kind.rawValue, rule: reason)
+        if let rule = settings.traits.refusal(of: spec.kind) {
+            throw TranslationError(path: spec.kind.rawValue, rule: rule)
         }
         if spec.isPersonal { return .personal(PersonalProtocol(try PersonalSends(spec, job: id, settings), settings)) }
         return try settings.message(

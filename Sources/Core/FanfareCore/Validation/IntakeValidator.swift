@@ -81,6 +81,7 @@ public struct IntakeValidator: Sendable {
     private func job(entryID: String, fields: EntryFields) throws(EntryFault) -> Job {
         if let id = fields[.id] { try RecipientRules.checkID(id, at: EntryField.id.rawValue) }
         let operation = try ManagementRules.operation(fields)
+        if let reason = traits.refusal(of: operation) { throw EntryFault(EntryField.op.rawValue, reason) }
         guard operation == .send else { return try management.job(operation, entryID: entryID, fields: fields) }
         let targetField = try chooseTarget(fields)
         guard let message = fields[.message] else { throw EntryFault(EntryField.message.rawValue, "required") }

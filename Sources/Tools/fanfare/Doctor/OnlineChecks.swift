@@ -88,7 +88,7 @@ struct OnlineProbe {
         } catch {
             return report.fail("\(project.endpoint) cannot be reached: \(error.reason)", Self.remedy(error))
         }
-        if case .ambiguous(let reason) = RequestOutcome.answered(probe.answer).reaching(legacy: false) {
+        if case .ambiguous(let reason) = RequestOutcome.answered(probe.answer).reaching(project.traits.answers) {
             return report.fail(
                 "\(reason)",
                 "check the endpoint, and what answers in its place: a proxy, firewall or portal"

@@ -21,15 +21,17 @@ struct ProjectChannels {
         settings.engine = project.httpEngine
         settings.timeoutMs = context.configuration.requestTimeoutMs
         settings.origin = project.endpoint
-        settings.usesCutBody = traits.isLegacy
+        settings.usesCutBody = traits.usesCutAnswers
         settings.sendPath = traits.sendPath(project: credentials.projectID ?? project.id)
         let sends = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: traits.maximumAnswerBytes)
-        router.add(sends, for: .fcm) { context.observe($0.reaching(legacy: traits.isLegacy), of: .fcm) }
+        router.add(sends, for: .fcm) { context.observe($0.reaching(traits.answers), of: .fcm) }
 
-        settings.origin = project.iidEndpoint
-        settings.usesCutBody = false
-        let management = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: AnswerLimit.ofManagement)
-        router.add(management, for: .instanceID) { context.observe($0.reaching(legacy: false), of: .instanceID) }
+        if traits.hasManagement {
+            settings.origin = project.iidEndpoint
+            settings.usesCutBody = false
+            let lanes = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: AnswerLimit.ofManagement)
+            router.add(lanes, for: .instanceID) { context.observe($0.reaching(.google), of: .instanceID) }
+        }
 
         guard traits.route == .xmpp else {
             xmpp = nil
