@@ -93,7 +93,7 @@ public struct TransportTraits: Equatable, Sendable {
         sendPath: "/v1/projects/{project}/messages:send"
     )
 
-    static let multicast = TransportTraits(
+    public static let multicast = TransportTraits(
         label: "legacy",
         route: .fcm,
         kinds: [.token, .topic, .condition, .group],
@@ -109,7 +109,7 @@ public struct TransportTraits: Equatable, Sendable {
         answers: .legacy
     )
 
-    static let plainText = TransportTraits(
+    public static let plainText = TransportTraits(
         label: "legacy",
         route: .fcm,
         kinds: [.token],
@@ -123,7 +123,7 @@ public struct TransportTraits: Equatable, Sendable {
         answers: .legacy
     )
 
-    static let xmpp = TransportTraits(
+    public static let xmpp = TransportTraits(
         label: "xmpp",
         route: .xmpp,
         kinds: [.token, .topic, .condition, .group],

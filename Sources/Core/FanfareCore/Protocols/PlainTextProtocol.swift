@@ -3,7 +3,7 @@ internal import FanfareModel
 
 /// Legacy plain text: one token in a request, and of a message little more than data.
 final class PlainTextProtocol: MessageProtocol {
-    static let route = Route.fcm
+    static let route = TransportTraits.plainText.route
     static let headers = HeaderSet.form
 
     let template: PlainTextTemplate

@@ -54,6 +54,7 @@ extension WireProtocol {
 
 /// The protocol of messages over one transport: what a personal message shares with one that is equal for all.
 protocol MessageProtocol: WireProtocol {
+    /// That of the transport's row.
     static var route: Route { get }
     static var headers: HeaderSet { get }
 
