@@ -117,7 +117,7 @@ let transports: Floor = [
 ]
 
 let worker: Floor = [
-    "FanfareMetrics": [coreMetrics],
+    "FanfareMetrics": ["FanfareModel", coreMetrics],
     "FanfareAdmin": [
         "FanfareConfiguration", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel", "SocketTransport",
         coreMetrics, hummingbird, nio("NIOCore"), logging,

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Gauges, as of the scrape or of the last reading from Redis.
 extension MetricCatalogue {
     // MARK: Fleet, by project
@@ -100,7 +102,7 @@ extension MetricCatalogue {
     )
     public static let projectInfo = gauge(
         "fanfare_project_info",
-        labels: [project, .init("transport", ["v1", "legacy", "xmpp"]), .init("engine", ["curl", "nghttp2"])],
+        labels: [project, .init("transport", transports), .init("engine", HTTPEngine.allCases.map(\.rawValue))],
         "1 for the transport and the HTTP engine that the project runs with."
     )
     public static let concurrencyLimit = gauge(

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Every metric of Fanfare. Tests check dashboards, alerts and the page Metrics against it.
 public enum MetricCatalogue {
     /// In the order of the documentation.
@@ -11,8 +13,9 @@ public enum MetricCatalogue {
     // MARK: Labels
 
     static let project = Metric.Label("project")
+    static let transports = Transport.allCases.map { $0.traits().label }
     /// `management`: subscriptions and operations on groups, which carry no message.
-    static let transport = Metric.Label("transport", ["v1", "legacy", "xmpp", "management"])
+    static let transport = Metric.Label("transport", transports + ["management"])
 
     // MARK: Kinds; without labels given, one series for each project
 
