@@ -79,7 +79,7 @@ struct OnlineProbe {
         let probe: EndpointProbe.Report
         do {
             probe = try EndpointProbe.run(
-                url: "\(project.endpoint)/v1/projects/\(target)/messages:send",
+                url: project.endpoint + project.traits.sendPath(project: target),
                 headers: ["Authorization: Bearer \(token.value)", "Content-Type: application/json; charset=utf-8"]
                     + (credential.quotaProjectID.map { ["x-goog-user-project: \($0)"] } ?? []),
                 body: Array(body.utf8),
@@ -124,7 +124,7 @@ struct OnlineProbe {
         let probe: EndpointProbe.Report
         do {
             probe = try EndpointProbe.run(
-                url: project.endpoint + "/fcm/send",
+                url: project.endpoint + project.traits.sendPath(project: project.id),
                 headers: ["Authorization: key=\(key)", "Content-Type: application/json; charset=utf-8"],
                 body: Array(#"{"to":"fanfare-doctor","dry_run":true}"#.utf8),
                 configuration: origin
