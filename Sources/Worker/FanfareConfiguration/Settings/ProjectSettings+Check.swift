@@ -7,11 +7,8 @@ extension EntryCheck {
     ///   - settings: nil for a project that the configuration does not have: it is checked as a v1 project.
     ///   - prefix: of every Redis key, without the colon.
     public init(_ settings: Configuration.Project?, project: String, prefix: String) {
-        let protocols = settings.map {
-            ProtocolSettings(transport: $0.transport, legacyBody: $0.legacyBody, topicAPI: $0.topicAPI)
-        }
         self.init(
-            protocols ?? ProtocolSettings(),
+            settings?.protocols ?? ProtocolSettings(),
             hasSenderID: settings == nil || settings?.senderID != nil,
             project: project,
             prefix: prefix

@@ -1,3 +1,4 @@
+public import FanfareCore
 public import FanfareModel
 
 extension Configuration {
@@ -34,7 +35,11 @@ extension Configuration {
             set { namedEndpoint = newValue }
         }
 
-        public var traits: TransportTraits { transport.traits(body: legacyBody) }
+        public var protocols: ProtocolSettings {
+            ProtocolSettings(transport: transport, legacyBody: legacyBody, topicAPI: topicAPI)
+        }
+
+        public var traits: TransportTraits { protocols.traits }
 
         /// Where the project's sends go.
         public var destination: String { traits.route == .xmpp ? authority : endpoint }

@@ -160,11 +160,7 @@ final class ProjectContext {
 extension SendMachine.Settings {
     fileprivate init(_ configuration: WorkerConfiguration, _ project: WorkerConfiguration.Project) {
         self.init()
-        protocols = ProtocolSettings(
-            transport: project.transport,
-            legacyBody: project.legacyBody,
-            topicAPI: project.topicAPI
-        )
+        protocols = project.protocols
         maxInFlight = configuration.maxInFlight
         window = project.traits.isMulticast ? Batch.maximumSize : configuration.window
         flushMs = configuration.flushMs

@@ -1,5 +1,6 @@
 internal import FCMWire
 public import FanfareConfiguration
+internal import FanfareCore
 internal import FanfareModel
 internal import FoundationEssentials
 internal import Glibc
@@ -22,11 +23,10 @@ public struct WorkerConfiguration: Sendable {
 
         var id: String { settings.id }
         var transport: Transport { settings.transport }
+        var protocols: ProtocolSettings { settings.protocols }
         var traits: TransportTraits { settings.traits }
         var httpEngine: HTTPEngine { settings.httpEngine }
         var endpoint: String { settings.endpoint }
-        var legacyBody: LegacyBody { settings.legacyBody }
-        var topicAPI: TopicAPI { settings.topicAPI }
         var iidEndpoint: String { settings.iidEndpoint }
         var xmppHost: String { settings.xmppHost }
         var xmppPort: Int { settings.xmppPort }
