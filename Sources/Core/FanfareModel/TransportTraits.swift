@@ -16,6 +16,9 @@ public struct Route: Hashable, Sendable {
     /// The Instance ID service.
     public static let instanceID = Route(1)
     public static let xmpp = Route(2)
+
+    /// Whether its requests go over HTTP to an origin, and not over connections to a host and port of their own.
+    public var isHTTP: Bool { self != .xmpp }
 }
 
 /// How many topics and operators a condition may have.
@@ -133,6 +136,8 @@ public struct TransportTraits: Equatable, Sendable {
         identity: .login,
         sendPath: "/fcm/send"
     )
+
+    public var usesAccessToken: Bool { identity == .accessToken }
 
     /// The path of messages of a project.
     ///

@@ -64,7 +64,7 @@ public final class SendJob {
     var mostPerRequest: Int { adapter?.most(spec.kind) ?? 1 }
 
     /// Whether FCM answers the job's requests over HTTP.
-    var answersOverHTTP: Bool { adapter?.route != .xmpp }
+    var answersOverHTTP: Bool { adapter?.route.isHTTP != false }
 
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.

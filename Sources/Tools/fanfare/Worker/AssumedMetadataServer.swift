@@ -35,7 +35,7 @@ extension Configuration {
     }
 
     private var reliesOnMetadataServer: Bool {
-        projects.contains { $0.traits.identity == .accessToken && $0.credentials == nil }
+        projects.contains { $0.traits.usesAccessToken && $0.credentials == nil }
     }
 
     /// Asks a metadata server for its name.

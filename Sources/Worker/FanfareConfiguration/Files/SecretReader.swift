@@ -44,7 +44,7 @@ struct SecretReader {
         }
         for project in configuration.projects {
             guard let file = project.secretFile, deleted.contains(file.path) else { continue }
-            let setting = project.traits.identity == .accessToken ? "credentials" : "server_key_file"
+            let setting = project.traits.usesAccessToken ? "credentials" : "server_key_file"
             secrets.deleted[project.id] = "\(setting): the file was deleted"
         }
         secrets.adminToken = adminToken()

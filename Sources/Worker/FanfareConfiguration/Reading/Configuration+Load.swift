@@ -135,7 +135,7 @@ extension Configuration {
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
             problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
         }
-        for project in projects where project.topicAPI == .v1 && project.traits.identity != .accessToken {
+        for project in projects where project.topicAPI == .v1 && !project.traits.usesAccessToken {
             problems.append(
                 "projects.\(project.id).topic_api: v1 needs a service account, and so transport v1, not "
                     + "\(project.transport.rawValue)"

@@ -42,16 +42,16 @@ extension Configuration {
         public var traits: TransportTraits { protocols.traits }
 
         /// Where the project's sends go.
-        public var destination: String { traits.route == .xmpp ? authority : endpoint }
+        public var destination: String { traits.route.isHTTP ? endpoint : authority }
 
         /// ``destination`` without a scheme: `host[:port]`.
         var authority: String {
-            traits.route == .xmpp ? "\(xmppHost):\(xmppPort)" : String(endpoint.dropFirst("https://".count))
+            traits.route.isHTTP ? String(endpoint.dropFirst("https://".count)) : "\(xmppHost):\(xmppPort)"
         }
 
         /// Of the project's identity; nil where none is named.
         var secretFile: ConfiguredFile? {
-            traits.identity == .accessToken ? credentials?.file : serverKeyFile
+            traits.usesAccessToken ? credentials?.file : serverKeyFile
         }
 
         /// The origin of the Instance ID API. Defaults to ``endpoint`` unless that is Google's: with a sandbox or a

@@ -33,7 +33,7 @@ struct ProjectChannels {
             router.add(lanes, for: .instanceID) { context.observe($0.reaching(.google), of: .instanceID) }
         }
 
-        guard traits.route == .xmpp else {
+        guard !traits.route.isHTTP else {
             xmpp = nil
             return
         }
