@@ -61,6 +61,8 @@ public struct TransportTraits: Equatable, Sendable {
 
     /// As the setting `transport` names it.
     public var label: String
+    /// The name of the service that takes the messages.
+    public var service = "FCM"
     /// The route of messages.
     public var route: Route
     /// The kinds of recipients that a message can be sent to.

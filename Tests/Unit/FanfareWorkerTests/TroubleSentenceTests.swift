@@ -5,20 +5,20 @@ import Testing
 @testable import FanfareWorker
 
 @Suite struct TroubleSentenceTests {
-    @Test(arguments: [Reachability.Service.fcm, .tokenEndpoint, .instanceID])
+    @Test(arguments: [Reachability.Service.messages, .tokenEndpoint, .management])
     func unreachableServiceNamesTheProxySetting(service: Reachability.Service) {
         let sentence = TroubleReporter.sentence(service, .connection, hasProxy: false)
         #expect(sentence.contains("set `proxy` (HTTPS_PROXY has no effect)"), "\(sentence)")
     }
 
     @Test func configuredProxyIsNoRemedy() {
-        let sentence = TroubleReporter.sentence(.fcm, .timeout, hasProxy: true)
+        let sentence = TroubleReporter.sentence(.messages, .timeout, hasProxy: true)
         #expect(!sentence.contains("set `proxy`"), "\(sentence)")
         #expect(sentence.contains("the proxy."), "\(sentence)")
     }
 
     @Test func refusalOfTheProxyNamesItsUserInstead() {
-        let sentence = TroubleReporter.sentence(.fcm, .proxyLogin, hasProxy: true)
+        let sentence = TroubleReporter.sentence(.messages, .proxyLogin, hasProxy: true)
         #expect(sentence.contains("set proxy_user and proxy_password_file"), "\(sentence)")
         #expect(!sentence.contains("HTTPS_PROXY"), "\(sentence)")
     }

@@ -7,16 +7,18 @@ public import FanfareModel
 /// request could not be sent, the service must not have answered for ``answeringNs``. Times are nanoseconds of a clock that
 /// only grows, except `sinceMs`.
 public struct Reachability: Sendable {
-    public enum Service: String, CaseIterable, Sendable {
-        case tokenEndpoint = "the token endpoint"
-        case fcm = "FCM"
-        /// The server of subscriptions and device groups.
-        case instanceID = "Instance ID"
+    public enum Service: Int, CaseIterable, Sendable {
+        case tokenEndpoint
+        /// The service that takes the messages.
+        case messages
+        /// Instance ID, the server of subscriptions.
+        case management
     }
 
     /// A service that cannot be reached.
     public struct Outage: Equatable, Sendable {
         public var service: Service
+        public var name: String
         /// The first failure, Unix milliseconds.
         public var sinceMs: Int64
         /// Why the latest requests failed.
@@ -44,9 +46,19 @@ public struct Reachability: Sendable {
     /// A service counts as answering for this long after an answer.
     public static let answeringNs: UInt64 = 15_000_000_000
 
+    private let messages: String
     private var failures = [Failures](repeating: Failures(), count: Service.allCases.count)
 
-    public init() {}
+    /// - Parameter messages: the name of the service that takes the messages.
+    public init(messages: String = TransportTraits.v1.service) { self.messages = messages }
+
+    public func name(of service: Service) -> String {
+        switch service {
+        case .tokenEndpoint: "the token endpoint"
+        case .messages: messages
+        case .management: "Instance ID"
+        }
+    }
 
     /// Learns from the outcome of a request.
     ///
@@ -59,16 +71,16 @@ public struct Reachability: Sendable {
     ) {
         switch outcome {
         case .answered, .stanza:
-            if failures[service.index].count > 0 { failures[service.index] = Failures() }
-            failures[service.index].answeredAt = now
+            if failures[service.rawValue].count > 0 { failures[service.rawValue] = Failures() }
+            failures[service.rawValue].answeredAt = now
         case .unsent(let reason), .ambiguous(let reason):
-            var known = failures[service.index]
+            var known = failures[service.rawValue]
             if known.count == 0 { (known.firstAt, known.sinceMs) = (now, nowMs()) }
             known.count = known.count.adding(1)
             known.lastAt = now
             if case .unsent = outcome { known.hasUnsent = true }
             if reason.cause != nil { known.reason = reason }
-            failures[service.index] = known
+            failures[service.rawValue] = known
         // The server said that it did not process the request, so this is neither an answer nor an outage.
         case .refused: break
         }
@@ -76,12 +88,13 @@ public struct Reachability: Sendable {
 
     /// The outage of a service; nil if the service answers, or nothing is known of it.
     public func outage(of service: Service, now: UInt64) -> Outage? {
-        let known = failures[service.index]
+        let known = failures[service.rawValue]
         guard known.count > 1, now.subtracting(known.firstAt) >= Self.patienceNs,
             now.subtracting(known.lastAt) <= Self.memoryNs, known.hasUnsent || !isAnswering(service, now: now)
         else { return nil }
         return Outage(
             service: service,
+            name: name(of: service),
             sinceMs: known.sinceMs,
             cause: known.reason?.cause ?? "no answer",
             kind: known.reason?.kind ?? .other
@@ -89,31 +102,21 @@ public struct Reachability: Sendable {
     }
 
     /// Whether no request to the service failed since its latest answer.
-    public func isWithoutFailure(_ service: Service) -> Bool { failures[service.index].count == 0 }
+    public func isWithoutFailure(_ service: Service) -> Bool { failures[service.rawValue].count == 0 }
 
-    /// Whether FCM answered lately, and is not away since. A failure beside answers proves nothing.
+    /// Whether the service of messages answered lately, and is not away since. A failure beside answers proves nothing.
     public func isAnswering(now: UInt64) -> Bool {
-        isAnswering(.fcm, now: now) && outage(of: .fcm, now: now) == nil
+        isAnswering(.messages, now: now) && outage(of: .messages, now: now) == nil
     }
 
     private func isAnswering(_ service: Service, now: UInt64) -> Bool {
-        failures[service.index].answeredAt.map { now.subtracting($0) <= Self.answeringNs } ?? false
-    }
-}
-
-extension Reachability.Service {
-    fileprivate var index: Int {
-        switch self {
-        case .tokenEndpoint: 0
-        case .fcm: 1
-        case .instanceID: 2
-        }
+        failures[service.rawValue].answeredAt.map { now.subtracting($0) <= Self.answeringNs } ?? false
     }
 }
 
 extension Reachability.Outage: CustomStringConvertible {
     /// `FCM cannot be reached since 2026-11-21T09:05:07.123Z: Failed to connect (libcurl 7)`
     public var description: String {
-        "\(service.rawValue) cannot be reached since \(CalendarTime(unixMs: sinceMs).rfc3339): \(cause)"
+        "\(name) cannot be reached since \(CalendarTime(unixMs: sinceMs).rfc3339): \(cause)"
     }
 }

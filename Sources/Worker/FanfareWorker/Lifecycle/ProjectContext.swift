@@ -18,7 +18,7 @@ final class ProjectContext {
     let logger: Logger
 
     /// Whether FCM and the token endpoint can be reached.
-    var reachability = Reachability()
+    lazy var reachability = Reachability(messages: project.traits.service)
     /// The decisions on sends, performed by ``SendDriver``.
     var machine: SendMachine
     let quarantine: Quarantine

@@ -57,7 +57,7 @@ final class TroubleReporter {
             log(outage, of: service)
             // While the old access token works, sends go on.
             guard let outage, service != .tokenEndpoint || credentials.isStuck else { continue }
-            if service != .instanceID, current.outage == nil { current.outage = outage }
+            if service != .management, current.outage == nil { current.outage = outage }
         }
         let pressure = current.isRedisFull ? "memory" : project.pressure ?? ""
         logPressure(pressure)
@@ -69,43 +69,43 @@ final class TroubleReporter {
 
     private func log(_ outage: Reachability.Outage?, of service: Reachability.Service) {
         let trouble = Trouble.outage(service)
+        var name = project.reachability.name(of: service)
+        name = name.prefix(1).uppercased() + name.dropFirst()
         let action = notices[trouble, default: ConditionNotice(patienceSeconds: 0)]
             .observe(outage != nil, now: project.loop.now)
         if let outage { begins[trouble] = outage.sinceMs }
         switch action {
         case .warn:
             project.logger.warning(
-                "\(Self.sentence(service, outage?.kind ?? .other, hasProxy: project.configuration.proxy != nil))",
+                "\(name) \(Self.sentence(service, outage?.kind ?? .other, hasProxy: project.configuration.proxy != nil))",
                 metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(trouble))"]
             )
         case .recover:
             let end =
                 project.reachability.isWithoutFailure(service)
                 ? "answers again." : "was not tried for some time: it is not known whether it can be reached."
-            project.logger.notice("\(Self.name(service)) \(end)", metadata: ["since": "\(since(trouble))"])
+            project.logger.notice("\(name) \(end)", metadata: ["since": "\(since(trouble))"])
         case nil: break
         }
     }
 
-    private static func name(_ service: Reachability.Service) -> String {
-        service.rawValue.prefix(1).uppercased() + service.rawValue.dropFirst()
-    }
-
+    /// What to say after the service's name.
+    ///
     /// - Parameters:
     ///   - kind: of the failure. The log's `cause` names the remedy where the limit of open files is reached.
     ///   - hasProxy: whether the setting `proxy` is there already.
     static func sentence(_ service: Reachability.Service, _ kind: Reason.Kind, hasProxy: Bool) -> String {
-        let head = "\(name(service)) cannot be reached"
+        let head = "cannot be reached"
         if kind == .files {
             return
                 "\(head), because this worker has too many open files: its requests wait. The cause says what to raise."
         }
         let (effect, route): (String, String) =
             switch service {
-            case .fcm: ("its sends wait, and go on by themselves", "the endpoint, DNS, TLS and the route to it")
+            case .messages: ("its sends wait, and go on by themselves", "the endpoint, DNS, TLS and the route to it")
             case .tokenEndpoint:
                 ("without an access token nothing is sent", "the credential's URLs, DNS, TLS and the route")
-            case .instanceID:
+            case .management:
                 ("subscriptions and group operations wait", "the endpoint, DNS, TLS and the route to it")
             }
         let hint = hasProxy ? "the proxy" : HTTPProxy.hint

@@ -45,7 +45,7 @@ struct WorkerRegistration: Sendable {
         if report.isRedisFull { object["redis_full"] = .bool(true) }
         if let outage = report.outage {
             object["outage"] = .object([
-                "service": .string(outage.service.rawValue), "cause": .string(outage.cause),
+                "service": .string(outage.name), "cause": .string(outage.cause),
                 "since": .string(CalendarTime(unixMs: outage.sinceMs).rfc3339),
                 "since_ms": .number(JSONNumber(outage.sinceMs)),
             ])

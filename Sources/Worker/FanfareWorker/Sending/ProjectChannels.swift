@@ -24,13 +24,13 @@ struct ProjectChannels {
         settings.usesCutBody = traits.usesCutAnswers
         settings.sendPath = traits.sendPath(project: credentials.projectID ?? project.id)
         let sends = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: traits.maximumAnswerBytes)
-        router.add(sends, for: .fcm) { context.observe($0.reaching(traits.answers), of: .fcm) }
+        router.add(sends, for: .fcm) { context.observe($0.reaching(traits.answers), of: .messages) }
 
         if traits.hasManagement {
             settings.origin = project.iidEndpoint
             settings.usesCutBody = false
             let lanes = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: AnswerLimit.ofManagement)
-            router.add(lanes, for: .instanceID) { context.observe($0.reaching(.google), of: .instanceID) }
+            router.add(lanes, for: .instanceID) { context.observe($0.reaching(.google), of: .management) }
         }
 
         guard !traits.route.isHTTP else {
@@ -38,7 +38,7 @@ struct ProjectChannels {
             return
         }
         let pool = XMPPPool(loop: context.loop, configuration: Self.xmpp(context))
-        router.add(XMPPChannel(pool), for: .xmpp) { context.observe($0, of: .fcm) }
+        router.add(XMPPChannel(pool), for: .xmpp) { context.observe($0, of: .messages) }
         xmpp = pool
     }
 

@@ -8,11 +8,11 @@ import Testing
     private static let refused = Reason(.connection, code: "libcurl 7", "Failed to connect after 0 ms")
 
     private func observe(_ known: inout Reachability, _ outcome: RequestOutcome, at second: UInt64) {
-        known.observe(outcome, of: .fcm, nowMs: Int64(second) * 1_000, now: second * Self.second)
+        known.observe(outcome, of: .messages, nowMs: Int64(second) * 1_000, now: second * Self.second)
     }
 
     private func outage(_ known: Reachability, at second: UInt64) -> Reachability.Outage? {
-        known.outage(of: .fcm, now: second * Self.second)
+        known.outage(of: .messages, now: second * Self.second)
     }
 
     @Test func serviceIsUnreachableAfterFiveSecondsOfFailures() {
@@ -22,9 +22,12 @@ import Testing
         observe(&known, .ambiguous(reason: Reason(.timeout, "no answer in time")), at: 104)
         #expect(outage(known, at: 104) == nil)
         let found = outage(known, at: 105)
-        #expect(found == .init(service: .fcm, sinceMs: 100_000, cause: "no answer in time", kind: .timeout))
+        #expect(
+            found
+                == .init(service: .messages, name: "FCM", sinceMs: 100_000, cause: "no answer in time", kind: .timeout)
+        )
         #expect("\(found!)" == "FCM cannot be reached since 1970-01-01T00:01:40.000Z: no answer in time")
-        #expect(known.outage(of: .tokenEndpoint, now: 105 * Self.second) == nil && !known.isWithoutFailure(.fcm))
+        #expect(known.outage(of: .tokenEndpoint, now: 105 * Self.second) == nil && !known.isWithoutFailure(.messages))
         #expect(outage(known, at: 254) != nil && outage(known, at: 255) == nil, "not tried for 150 s")
     }
 
@@ -33,7 +36,7 @@ import Testing
         for second in 0...20 as ClosedRange<UInt64> { observe(&known, .unsent(reason: Self.refused), at: second) }
         #expect(outage(known, at: 20) != nil && !known.isAnswering(now: 20 * Self.second))
         observe(&known, .answered(HTTPAnswer(status: status)), at: 21)
-        #expect(outage(known, at: 21) == nil && known.isWithoutFailure(.fcm))
+        #expect(outage(known, at: 21) == nil && known.isWithoutFailure(.messages))
         #expect(known.isAnswering(now: 30 * Self.second))
         #expect(!known.isAnswering(now: 40 * Self.second), "too long ago")
         observe(&known, .unsent(reason: Self.refused), at: 22)
