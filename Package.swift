@@ -224,7 +224,7 @@ let unitTests: Floor = [
     ],
     "FanfareModelTests": ["FanfareModel"],
     "EventLoopTests": ["EventLoop"],
-    "HTTPLanesTests": ["HTTPLanes", "FanfareModel"],
+    "HTTPLanesTests": ["HTTPLanes", "EventLoop", "FanfareModel"],
     "NGHTTP2TransportTests": ["NGHTTP2Transport", "HTTPLanes", "FanfareModel"],
     "FCMSimulatorTests": ["FCMSimulator", "FanfareJSON", "FanfareXML", "FanfareClient"],
     "FanfareCoreTests": [

@@ -38,6 +38,7 @@ public final class LanePool {
     var queue: Deque<WaitingRequest> = []
     private var completions: [(tag: UInt64, outcome: RequestOutcome)] = []
     private(set) var inFlight = 0
+    private var turnEnd: TurnEndID?
     private var nextTurn: TimerID?
     var sweep: TimerID?
     var opening: TimerID?
@@ -55,7 +56,7 @@ public final class LanePool {
         rule = RequestRule(allowsPlainHTTP: configuration.allowsPlainHTTP)
         planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
         number = group.join(self)
-        loop.onTurnEnd { [weak self] in self?.endTurn() }
+        turnEnd = loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
 
     deinit { assert(isClosed, "closed on the loop first") }
@@ -98,6 +99,7 @@ public final class LanePool {
     public func close() {
         guard !isClosed else { return }
         isClosed = true
+        if let turnEnd { loop.removeTurnEnd(turnEnd) }
         for timer in [nextTurn, sweep, opening] { if let timer { loop.cancel(timer) } }
         for lane in lanes + retiring {
             for number in lane.numbers(where: { _, _ in true }) {

@@ -12,25 +12,21 @@ protocol TokenRequests: AnyObject {
     func close()
 }
 
-/// Connections to the endpoints of one credential: a pool for each origin, at most three. Loop-confined.
+/// Connections to the endpoints of one credential, at most three. Loop-confined.
 final class TokenEndpoints: TokenRequests {
-    private let loop: EventLoop
     private let origin: OriginConfiguration
-    private let group: PoolGroup
-    private var pools: [String: LanePool] = [:]
+    private let pools: OriginPools
     private var nextTag: UInt64 = 0
-    private var isClosed = false
 
     var onCompletion: (RequestOutcome) -> Void = { _ in }
 
     init(loop: EventLoop, origin: OriginConfiguration, pools group: PoolGroup) {
-        self.loop = loop
-        self.group = group
         self.origin = origin
+        pools = OriginPools(loop: loop, maximum: 3) { LanePool(overCurl: $0, loop: loop, group: group) }
+        pools.onCompletion = { [weak self] _, outcome in self?.onCompletion(outcome) }
     }
 
     func send(_ call: TokenCall, timeoutMs: Int64) {
-        guard !isClosed else { return }
         nextTag += 1
         var request = HTTPRequest(
             tag: nextTag,
@@ -43,26 +39,11 @@ final class TokenEndpoints: TokenRequests {
         // The clock is corrected by the date, and a token's end is counted from it.
         request.asksForDate = true
         request.asksForMetadataFlavor = call.endpoint == .metadata
-        pool(of: call).send(request)
-    }
-
-    private func pool(of call: TokenCall) -> LanePool {
         let isPlain = call.allowsPlainHTTP && call.url.lowercased().hasPrefix("http://")
-        let name = String(
-            call.url.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//").prefix { $0 != "?" }
-        )
-        if let pool = pools[name] { return pool }
-        let pool = LanePool(overCurl: origin.forTokens(isPlain: isPlain), loop: loop, group: group)
-        pool.onCompletion = { [weak self] _, outcome in self?.onCompletion(outcome) }
-        pools[name] = pool
-        return pool
+        pools.send(request, over: origin.forTokens(isPlain: isPlain))
     }
 
-    func close() {
-        isClosed = true
-        for pool in pools.values { pool.close() }
-        pools = [:]
-    }
+    func close() { pools.close() }
 }
 
 extension OriginConfiguration {
