@@ -4,7 +4,6 @@ internal import FanfareModel
 /// Legacy JSON: up to a thousand tokens in a request.
 final class MulticastProtocol: MessageProtocol {
     static let route = TransportTraits.multicast.route
-    static let headers = HeaderSet.json
 
     let template: RequestTemplate
 

@@ -4,7 +4,6 @@ internal import FanfareModel
 /// HTTP v1: a request for each recipient.
 final class V1Protocol: MessageProtocol {
     static let route = TransportTraits.v1.route
-    static let headers = HeaderSet.json
 
     let template: RequestTemplate
 

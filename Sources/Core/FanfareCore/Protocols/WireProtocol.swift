@@ -73,6 +73,8 @@ extension MessageProtocol {
     var route: Route { Self.route }
     var isManagement: Bool { false }
 
+    static var headers: HeaderSet { .json }
+
     static func address(_ request: inout WireRequest, _ recipients: RequestRecipients, _ attempt: Attempt) {}
 
     func judge(

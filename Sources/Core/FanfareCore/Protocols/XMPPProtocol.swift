@@ -4,7 +4,6 @@ internal import FanfareModel
 /// XMPP: a message for each recipient. An ack names the message and the recipient.
 final class XMPPProtocol: MessageProtocol {
     static let route = TransportTraits.xmpp.route
-    static let headers = HeaderSet.json
 
     let template: XMPPTemplate
 
