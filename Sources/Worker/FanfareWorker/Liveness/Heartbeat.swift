@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import FanfareCore
 internal import RedisTransport
 internal import StreamWire
 
@@ -139,7 +140,5 @@ final class HeartbeatDriver {
 }
 
 extension WorkerConfiguration {
-    /// How long after a renewal sends may begin, in nanoseconds: the lease less a margin. Thanks to the margin the holder
-    /// has stopped before another worker sees the lease run out.
-    var leaseSpanNs: UInt64 { UInt64(max(leaseMs - renewMs, leaseMs / 2)) * 1_000_000 }
+    var leaseSpanNs: UInt64 { Lease.spanNs(leaseMs: leaseMs, renewMs: renewMs) }
 }

@@ -1,21 +1,8 @@
 internal import EventLoop
+internal import FanfareCore
 
 /// This process's leases, one for each project. The heartbeat's thread renews them; the loop reads them before every send.
 final class LeaseTable: Sendable {
-    private struct Lease {
-        let generation: Int
-        /// Nanoseconds since boot; sends begin only before it.
-        var validUntil: UInt64 = 0
-        var isHeld = false
-        /// Stored, because every call to Redis reads it.
-        let name: String
-
-        init(of worker: String, generation: Int = 1) {
-            self.generation = generation
-            name = "\(worker).\(generation)"
-        }
-    }
-
     /// The worker's name and a nonce, which tells a process from its predecessor of the same name. Without it the
     /// predecessor would seem alive, and its batches would never be taken over.
     private let worker: String
@@ -28,7 +15,7 @@ final class LeaseTable: Sendable {
 
     /// This process's name in a project. It changes after each death, because batches of the old name belong to others.
     func name(in project: String) -> String {
-        leases.withLock { $0[project]?.name } ?? Lease(of: worker).name
+        leases.withLock { $0[project]?.name } ?? Lease(worker: worker).name
     }
 
     /// The number of a new connection to Redis, higher than every earlier one of the process: a project that is opened again
@@ -59,27 +46,14 @@ final class LeaseTable: Sendable {
         }
     }
 
-    func hold(_ project: String, until: UInt64) {
-        leases.withLock { leases in
-            leases[project, default: Lease(of: worker)].isHeld = true
-            leases[project]?.validUntil = until
-        }
-    }
+    func hold(_ project: String, until: UInt64) { change(project) { $0.hold(until: until) } }
 
-    /// Ignored when `name` is not the current one: the answer to a renewal may arrive after the lease was lost.
-    func renewed(_ project: String, name: String, until: UInt64) {
-        leases.withLock { leases in
-            guard let lease = leases[project], lease.isHeld, lease.name == name else { return }
-            leases[project]?.validUntil = max(lease.validUntil, until)
-        }
-    }
+    func renewed(_ project: String, name: String, until: UInt64) { change(project) { $0.renew(name, until: until) } }
 
-    /// Begins a new generation, which has to be registered before anything is sent.
-    func lost(_ project: String) {
-        leases.withLock { leases in
-            let generation = leases[project]?.generation ?? 1
-            leases[project] = Lease(of: worker, generation: generation + 1)
-        }
+    func lost(_ project: String) { change(project) { $0.lose() } }
+
+    private func change(_ project: String, _ body: (inout Lease) -> Void) {
+        leases.withLock { body(&$0[project, default: Lease(worker: worker)]) }
     }
 
     /// Stores what each renewal reports to the fleet.

@@ -1,0 +1,41 @@
+/// A worker's right to send in one project, under a name that changes after each death.
+///
+/// Times are nanoseconds of a clock that only grows.
+public struct Lease: Sendable {
+    private let worker: String
+    /// Grows with each name, from 1.
+    public let generation: Int
+    /// Stored, because every call to Redis reads it.
+    public let name: String
+    /// Whether the name was registered, and not declared dead since.
+    public private(set) var isHeld = false
+    /// Sends begin only before it.
+    public private(set) var validUntil: UInt64 = 0
+
+    /// - Parameter worker: the name that all generations begin with.
+    public init(worker: String) { self.init(worker: worker, generation: 1) }
+
+    private init(worker: String, generation: Int) {
+        self.worker = worker
+        self.generation = generation
+        name = "\(worker).\(generation)"
+    }
+
+    /// How long after a renewal sends may begin: the lease less a margin. Thanks to the margin the holder has stopped
+    /// before another worker sees the lease run out.
+    public static func spanNs(leaseMs: Int64, renewMs: Int64) -> UInt64 {
+        UInt64(max(leaseMs - renewMs, leaseMs / 2)) * 1_000_000
+    }
+
+    /// The name was registered.
+    public mutating func hold(until: UInt64) { (isHeld, validUntil) = (true, until) }
+
+    /// Ignored when `name` is not the current one: the answer to a renewal may arrive after the lease was lost.
+    public mutating func renew(_ name: String, until: UInt64) {
+        if isHeld, name == self.name { validUntil = max(validUntil, until) }
+    }
+
+    /// Begins the next generation, which has to be registered before anything is sent: batches of the old name belong to
+    /// other workers.
+    public mutating func lose() { self = Lease(worker: worker, generation: generation + 1) }
+}
