@@ -162,7 +162,7 @@ final class ProjectRunner {
     /// The connection is gone: after the next one, this worker's batches are compared with Redis again.
     func disconnected() {
         context.connectionChanged()
-        writer.disconnected()
+        writer.cut()
         sends.handle(.redisLost)
     }
 

@@ -53,7 +53,9 @@ final class Reconciler {
             }
             return
         }
-        writer.reconnected(isSameServer: isSameServer) { reconcile(isSameServer: isSameServer) }
+        writer.open(isSameServer: isSameServer)
+        reconcile(isSameServer: isSameServer)
+        writer.writeAgain()
     }
 
     /// Releases batches that only Redis counts as this worker's, because an answer was unreadable or a call failed.

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// One call from a worker to Redis, and its reply.
 final class Call {
     enum Request {
@@ -17,7 +19,8 @@ final class Call {
         case none
         case fenced
         case claim(ClaimReply)
-        case record(RecordReply)
+        /// nil for an error reply. Some of the call's writes may have been applied.
+        case record(RecordReply?)
         case renewed([(lease: Int, counter: Int)])
         case count(Int)
         case registered(NewsID)
@@ -35,14 +38,14 @@ final class Call {
     let incarnation: Int
     let sentAt: Int
     /// The flush that a `record` call carries.
-    let flush: PendingFlush?
+    let flush: UInt64?
     var reply: Reply = .none
     var isLost = false
     /// The call reaches Redis no earlier than this time.
     var notBefore = 0
     var isApplied = false
 
-    init(_ request: Request, runner: Runner, link: Link, sentAt: Int, flush: PendingFlush? = nil) {
+    init(_ request: Request, runner: Runner, link: Link, sentAt: Int, flush: UInt64? = nil) {
         self.request = request
         self.runner = runner
         self.link = link

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// Model of the Redis server: it applies one call at a time, has its own clock, and can roll back to an earlier state.
 final class RedisModel {
     let clock: Clock
@@ -83,14 +85,14 @@ final class RedisModel {
         _ box: ProjectStateBox,
         _ nowMs: Int64,
         _ referee: Referee
-    ) -> RecordReply {
+    ) -> RecordReply? {
         guard errorChance > 0, clock.now <= lastDisturbance, errorDice.chance(errorChance) else {
             return box.value.record(request, nowMs, referee: referee)
         }
         clock.tally.failedCalls += 1
         let point = errorDice.int(0...2)
         if point > 0 { _ = box.value.record(request, nowMs, failsBetween: point == 1, referee: referee) }
-        return .failed
+        return nil
     }
 
     func apply(_ call: Call) {

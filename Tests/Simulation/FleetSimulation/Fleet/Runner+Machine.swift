@@ -85,7 +85,7 @@ extension Runner {
                 )
             }
             begin(tag)
-        case .flush(let flush): write(flush)
+        case .flush(let flush): write(flushes.add(flush))
         case .release(let batch, let epoch, let watermark): release(batch, epoch, watermark)
         case .loadSpec(let job): load(job)
         case .enterQuarantine(let mode): process.quarantine.enter(self, mode)
@@ -108,6 +108,29 @@ extension Runner {
     private func release(_ batch: String, _ epoch: String, _ watermark: Int?) {
         guard let name = BatchName(batch), let epoch = UInt64(epoch) else { return }
         world.send(.release(leaseName, name, epoch: epoch, watermark: watermark), from: self)
+    }
+
+    // MARK: Flushes
+
+    /// Writes a flush, for the first time or again.
+    func write(_ id: UInt64) {
+        guard let flush = flushes.begin(id) else { return }
+        guard var request = RecordRequest(flush.call, lease: leaseName) else {
+            return world.referees[project].violate("a flush has no valid batch: \(flush.call)")
+        }
+        if world.breaks(.forgetWatermarks) { request.watermark = nil }
+        world.send(.record(request), from: self, flush: id)
+    }
+
+    func confirmed(_ call: Call) {
+        guard let id = call.flush, case .record(let reply) = call.reply else { return }
+        switch flushes.handle(reply.map { .reply($0) } ?? .refused, of: id, now: localNow) {
+        case .answered(let flush, let reply): handle(.flushed(flush, reply))
+        case .writeAgain(let milliseconds):
+            let again = Simulation.Event.recordAgain(self, flush: id, incarnation: process.incarnation)
+            world.schedule(again, at: world.now + Int(milliseconds) * 1_000)
+        case .none: break
+        }
     }
 
     // MARK: Specs

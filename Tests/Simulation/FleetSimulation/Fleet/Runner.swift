@@ -11,10 +11,8 @@ final class Runner {
     let project: Int
 
     // Registration and lease in Redis.
-    private(set) var leaseGeneration = 0
-    private(set) var isRegistered = false
+    private(set) var lease: Lease
     private var isRegistering = false
-    private var leaseUntil: UInt64 = 0
     private var watch: FailureDetector
     /// The server of the previous connection; nil before the first one.
     private var server: Int?
@@ -31,8 +29,7 @@ final class Runner {
     private var claimDue = Int.max
     private(set) var intakes = 0
     var loading: Set<Int> = []
-    var flushes: [PendingFlush] = []
-    var replayBuffer = ReplayBuffer()
+    var flushes = FlushTable()
     /// Redis' clock minus true time, from the last reply.
     private var clockOffsetMs: Int64 = 0
 
@@ -40,8 +37,13 @@ final class Runner {
         self.world = world
         self.process = process
         self.project = project
+        lease = Self.lease(process)
         watch = Self.watch(world.scenario)
         machine = Self.machine(world, process, project)
+    }
+
+    private static func lease(_ process: WorkerProcess) -> Lease {
+        Lease(worker: String(process.number * 10_000 + process.incarnation))
     }
 
     private static func watch(_ scenario: Scenario) -> FailureDetector {
@@ -62,10 +64,8 @@ final class Runner {
 
     /// Clears all state at the start of a process.
     func reset() {
-        leaseGeneration = 0
-        isRegistered = false
+        lease = Self.lease(process)
         isRegistering = false
-        leaseUntil = 0
         watch = Self.watch(world.scenario)
         server = nil
         machine = Self.machine(world, process, project)
@@ -76,17 +76,16 @@ final class Runner {
         claimDue = .max
         intakes = 0
         loading = []
-        flushes = []
-        replayBuffer = ReplayBuffer()
+        flushes = FlushTable()
         clockOffsetMs = 0
     }
 
-    var leaseName: Int { (process.number * 10_000 + process.incarnation) * 100 + leaseGeneration }
+    var leaseName: Int { (process.number * 10_000 + process.incarnation) * 100 + lease.generation }
     var localNow: UInt64 { process.local(world.now) }
     /// The project's time. In the model it equals Redis' time of day.
     private var nowMs: Int64 { Scenario.epochMs + Int64(world.now / 1_000) + clockOffsetMs }
     var instant: Instant { Instant(monotonicNs: localNow, projectMs: nowMs) }
-    var leaseHolds: Bool { isRegistered && (localNow < leaseUntil || world.breaks(.sendPastLease)) }
+    var leaseHolds: Bool { lease.isHeld && (localNow < lease.validUntil || world.breaks(.sendPastLease)) }
     /// Whether nothing is in flight to FCM or to Redis.
     var isQuiet: Bool { machine.inFlight == 0 && flushes.isEmpty }
     var isDrained: Bool { !plan.isAsking && intakes == 0 && machine.isEmpty && flushes.isEmpty }
@@ -98,15 +97,18 @@ final class Runner {
         let isSameServer = server == nil || server == world.redis.server
         server = world.redis.server
         if !isSameServer { plan.readNewsAgain() }
-        writeAgain(isSameServer: isSameServer)
+        for flush in flushes.open(isSameServer: isSameServer) { handle(.replay(flush)) }
+        reconcile(isSameServer: isSameServer)
+        for id in flushes.waiting { write(id) }
         for job in loading.sorted() { world.send(.spec(job: job), from: self) }
         // A registered name is only renewed. Registered again after its death, it would own batches that other workers
         // hold by now.
-        if leaseHolds || (isRegistered && !world.breaks(.registerAgain)) { claimLater(0) } else { register() }
+        if leaseHolds || (lease.isHeld && !world.breaks(.registerAgain)) { claimLater(0) } else { register() }
     }
 
     func disconnected() {
         machine.gate.isReady = false
+        flushes.cut()
         handle(.redisLost)
     }
 
@@ -151,7 +153,7 @@ final class Runner {
     // MARK: The lease
 
     private var leaseSpan: UInt64 {
-        UInt64(max(world.scenario.leaseMs - world.scenario.renewMs, world.scenario.leaseMs / 2)) * 1_000_000
+        Lease.spanNs(leaseMs: world.scenario.leaseMs, renewMs: world.scenario.renewMs)
     }
 
     private func register() {
@@ -162,30 +164,27 @@ final class Runner {
 
     func registered(_ call: Call) {
         isRegistering = false
-        isRegistered = true
-        leaseUntil = process.local(call.sentAt) + leaseSpan
+        lease.hold(until: process.local(call.sentAt) + leaseSpan)
         if case .registered(let news) = call.reply { plan.registered(newsCursor: news.text) }
         claimLater(0)
     }
 
-    func renewed(_ call: Call, lease: Int) {
-        guard lease == leaseName, isRegistered else { return }
-        guard case .renewed(let counters) = call.reply else { return fenced(lease) }
-        leaseUntil = max(leaseUntil, process.local(call.sentAt) + leaseSpan)
+    func renewed(_ call: Call, lease name: Int) {
+        guard name == leaseName, lease.isHeld else { return }
+        guard case .renewed(let counters) = call.reply else { return fenced(name) }
+        lease.renew(lease.name, until: process.local(call.sentAt) + leaseSpan)
         let named = counters.map { (worker: world.text($0.lease), counter: String($0.counter)) }
         for dead in watch.observe(named, own: world.text(leaseName), now: localNow) {
-            guard process.data.isReady, let lease = Int(dead.worker), let counter = Int(dead.counter) else { continue }
-            world.send(.declareDead(lease, counter: counter), from: self)
+            guard process.data.isReady, let name = Int(dead.worker), let counter = Int(dead.counter) else { continue }
+            world.send(.declareDead(name, counter: counter), from: self)
         }
     }
 
     /// Handles the loss of the lease: the worker holds nothing any more and registers under a new name.
-    private func fenced(_ lease: Int) {
-        guard lease == leaseName else { return }
+    private func fenced(_ name: Int) {
+        guard name == leaseName else { return }
         handle(.leaseLost)
-        leaseGeneration += 1
-        isRegistered = false
-        leaseUntil = 0
+        lease.lose()
         register()
     }
 
@@ -208,7 +207,7 @@ final class Runner {
 
     func claim() {
         claimDue = .max
-        if !isRegistered { register() }
+        if !lease.isHeld { register() }
         readResources()
         guard var call = machine.claimCall(worker: world.text(leaseName), plan: plan, now: instant) else {
             return claimLater(50_000)

@@ -7,7 +7,7 @@ public final class Simulation {
         case entry(Runner, job: Int, incarnation: Int)
         case claim(Runner, token: Int, incarnation: Int)
         case timer(Runner, SendTimer, incarnation: Int)
-        case recordAgain(Runner, PendingFlush, incarnation: Int)
+        case recordAgain(Runner, flush: UInt64, incarnation: Int)
         /// A process that was frozen between two actions performs the rest.
         case thaw(Runner, action: Int, incarnation: Int)
         case reach(Call)
@@ -183,7 +183,7 @@ public final class Simulation {
 
     // MARK: Calls
 
-    func send(_ request: Call.Request, from runner: Runner, flush: PendingFlush? = nil, isLease: Bool = false) {
+    func send(_ request: Call.Request, from runner: Runner, flush: UInt64? = nil, isLease: Bool = false) {
         let link = isLease ? runner.process.lease : runner.process.data
         let call = Call(request, runner: runner, link: link, sentAt: now, flush: flush)
         guard runner.process.isUp, link.isReady else { return runner.failed(call) }
@@ -272,7 +272,7 @@ public final class Simulation {
         for link in [process.data, process.lease] {
             if let oldest = link.oldest, now - oldest > 5_000_000 { cut(process, link) }
         }
-        for runner in process.runners where runner.isRegistered {
+        for runner in process.runners where runner.lease.isHeld {
             send(.renew(runner.leaseName), from: runner, isLease: true)
             runner.reconcilePeriodically()
         }
@@ -315,7 +315,7 @@ public final class Simulation {
             return schedule(.drained(process, incarnation: process.incarnation, began: began), at: now + 50_000)
         }
         if isDrained {
-            for runner in process.runners where runner.isRegistered {
+            for runner in process.runners where runner.lease.isHeld {
                 send(.deregister(runner.leaseName), from: runner)
             }
         }

@@ -98,14 +98,6 @@ struct RecordRequest {
     var firstAttempts: [Bool] = []
 }
 
-enum RecordReply: Equatable {
-    case ok, stale, gone
-    /// Written, in a job with guards, or in one that is paused.
-    case granted(GuardedReply)
-    /// An error reply. Some of the call's writes may have been applied.
-    case failed
-}
-
 /// Request of a worker on a new connection: compares the batches that it holds with Redis' state.
 struct ReconcileRequest {
     struct Known {

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// The library's `intake` and `record`.
 extension ProjectState {
     enum IntakeReply {
@@ -92,12 +94,14 @@ extension ProjectState {
 
     /// Records one flush of one batch: first the results entry, then everything else in one step. With `failsBetween`
     /// an error ends the call between the two. Redis does not roll back, so the first part stays.
+    ///
+    /// - Returns: nil for the error.
     mutating func record(
         _ request: RecordRequest,
         _ nowMs: Int64,
         failsBetween: Bool = false,
         referee: Referee
-    ) -> RecordReply {
+    ) -> RecordReply? {
         let name = request.name
         let id = name.job
         guard jobs[id].isOpen else {
@@ -117,9 +121,9 @@ extension ProjectState {
         let isMarkedFirst = referee.breaks(.markBeforeWrite)
         let new = request.results.filter { jobs[id].done[$0.index] == .none || referee.breaks(.writeTwice) }
         if !isMarkedFirst { writeEntry(new, of: id, isUnmarked: failsBetween, referee: referee) }
-        if failsBetween, !isMarkedFirst { return .failed }
+        if failsBetween, !isMarkedFirst { return nil }
         let fresh = mark(new, of: id)
-        if failsBetween { return .failed }
+        if failsBetween { return nil }
         if isMarkedFirst { writeEntry(new, of: id, isUnmarked: false, referee: referee) }
 
         let isFirstTime = isOwned && request.number > (batches[name]?.call ?? 0)
@@ -149,7 +153,7 @@ extension ProjectState {
             finishJob(id)
         }
         referee.audit(jobs[id])
-        return granted.map { .granted($0) } ?? .ok
+        return .ok(guarded: granted ?? GuardedReply())
     }
 
     /// Closes a batch, or opens it again where a rollback lost results.

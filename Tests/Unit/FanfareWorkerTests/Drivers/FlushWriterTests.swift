@@ -39,15 +39,15 @@ import Testing
 
     private func reconnect(isSameServer: Bool = true, _ events: Events? = nil) {
         if bench.redis.state != .ready { bench.redis.becomeReady() }
-        writer.reconnected(isSameServer: isSameServer) {
-            events?.list.append("compare")
-            bench.redis.send(RedisCommand("COMPARE")) { _ in }
-        }
+        writer.open(isSameServer: isSameServer)
+        events?.list.append("compare")
+        bench.redis.send(RedisCommand("COMPARE")) { _ in }
+        writer.writeAgain()
     }
 
     private func lose() {
         bench.redis.lose()
-        writer.disconnected()
+        writer.cut()
     }
 
     /// The job of each flush in flight, in the order of the commands.
@@ -115,6 +115,19 @@ import Testing
         lose()
         reconnect()
         #expect(jobs == ["COMPARE", "b"])
+    }
+
+    /// The functions were loaded again on the same connection: the flushes in flight are answered there.
+    @Test func comparisonOnTheSameConnectionRepeatsNoFlushInFlight() {
+        reconnect()
+        bench.redis.answer(.null)
+        for job in ["a", "b"] { writer.write(DriverBench.flush(job, results: 20)) }
+        #expect(jobs == ["a", "b"])
+        bench.redis.refuse()
+        reconnect()
+        #expect(jobs == ["b", "COMPARE", "a"])
+        bench.loop.advance(milliseconds: 10_000)
+        #expect(jobs == ["b", "COMPARE", "a"], "the repetition after the error was made already")
     }
 
     // MARK: Replay
@@ -251,7 +264,7 @@ import Testing
         let bench = try DriverBench(url: "redis-sentinel://localhost:1")
         var events: [String] = []
         bench.writer.onAnswer = { if case .replay(let flush) = $0 { events.append("replay \(flush.source.job)") } }
-        bench.writer.reconnected(isSameServer: true) {}
+        bench.writer.open(isSameServer: true)
         bench.writer.write(DriverBench.flush("a"))
         bench.loop.advance()
         bench.redis.answer(Self.ok)
@@ -264,8 +277,9 @@ import Testing
         bench.writer.write(DriverBench.flush("b"))
         bench.loop.advance()
         bench.redis.answer(Self.ok)
-        bench.writer.disconnected()
-        bench.writer.reconnected(isSameServer: false) { events.append("compare") }
+        bench.writer.cut()
+        bench.writer.open(isSameServer: false)
+        events.append("compare")
         #expect(events == expected)
     }
 }
