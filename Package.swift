@@ -73,8 +73,11 @@ func targets(_ folder: String, _ floor: Floor) -> [Target] {
     }
 }
 
+/// `ops/test` runs optimised code. The tests themselves are not optimised: it takes them minutes, and saves no time.
+let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 func tests(_ folder: String, _ floor: Floor) -> [Target] {
-    floor.map { .testTarget(name: $0, dependencies: $1, path: "\(folder)/\($0)", swiftSettings: strict) }
+    floor.map { .testTarget(name: $0, dependencies: $1, path: "\(folder)/\($0)", swiftSettings: strict + unoptimized) }
 }
 
 /// C libraries of the system, each with its Debian package. Each is imported by exactly one Swift target.
