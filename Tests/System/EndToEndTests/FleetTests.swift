@@ -8,7 +8,6 @@ private let data = #"{"data":{"k":"v"}}"#
 
 /// Fairness between projects, and workers whose Redis or clock is misconfigured.
 @Suite(.serialized) struct FleetTests {
-    /// Waiting times of jobs, in milliseconds.
     /// This suite runs its tests one at a time. Beside other tests, a delayed request could fall into the next second
     /// and exceed its limit.
     @Test func subscriptionsStayBelowThreeThousandASecond() async throws {
