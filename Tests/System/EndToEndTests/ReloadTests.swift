@@ -94,7 +94,7 @@ private let data = #"{"data":{"k":"v"}}"#
                 try await rig.startSandbox()
                 try await new.startSandbox()
                 for sandbox in [rig, new] {
-                    let slow = #"{"match":{"path":"/v1/"},"action":{"delay_ms":50}}"#
+                    let slow = #"{"match":{"path":"/v1/"},"action":{"delay_ms":200}}"#
                     _ = try await sandbox.control("POST", "/faults", slow)
                 }
                 let subject = try Subject(rig)
@@ -105,17 +105,20 @@ private let data = #"{"data":{"k":"v"}}"#
                 try both.joined().write(toFile: ca, atomically: true, encoding: .utf8)
                 try subject.write(subject.project("demo"), ca: ca)
                 try await subject.start()
-                let tokens = Rig.tokens((0..<6_000).map { "t-\($0)" })
+                let tokens = Rig.tokens((0..<3_000).map { "t-\($0)" })
                 try await rig.push(["id": "all", "message": data, "tokens": tokens, "results": "all"])
                 try await Wait.until("1000 sends\n\(rig.logs)") { try await rig.stats().sends >= 1_000 }
                 try subject.write(subject.project("demo", to: new), ca: ca)
                 subject.hangUp()
                 try await subject.logged("A project runs under its new settings.")
                 let before = try await rig.stats()
-                try await expectEachSentOnce(rig, "all", count: 6_000)
+                // However fast the fan-out was, this job comes after the reload.
+                try await rig.push(["id": "next", "message": data, "token": "next", "results": "all"])
+                try await expectEachSentOnce(rig, "next", count: 1)
+                try await expectEachSentOnce(rig, "all", count: 3_000)
                 let (old, later) = (try await rig.stats(), try await new.stats())
                 #expect(old.sends == before.sends, "sends under the old key after the reload")
-                #expect(old.accepted + later.accepted == 6_000 && later.accepted > 0)
+                #expect(old.accepted + later.accepted == 3_001 && later.accepted > 0)
                 #expect(old.duplicates == 0 && later.duplicates == 0)
                 #expect(try await rig.privateKeys().isEmpty)
             }
@@ -126,12 +129,12 @@ private let data = #"{"data":{"k":"v"}}"#
     @Test func engineChangesDuringAFanout() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            let slow = #"{"match":{"path":"/v1/"},"action":{"delay_ms":50}}"#
+            let slow = #"{"match":{"path":"/v1/"},"action":{"delay_ms":100}}"#
             _ = try await rig.control("POST", "/faults", slow)
             let subject = try Subject(rig)
             try subject.write(subject.project("demo"))
             try await subject.start()
-            let tokens = Rig.tokens((0..<9_000).map { "t-\($0)" })
+            let tokens = Rig.tokens((0..<4_500).map { "t-\($0)" })
             try await rig.push(["id": "all", "message": data, "tokens": tokens, "results": "all"])
             for (round, engine) in ["nghttp2", "curl"].enumerated() {
                 let sends = 1_000 + 2_000 * round
@@ -142,7 +145,7 @@ private let data = #"{"data":{"k":"v"}}"#
                 let gauge = #"fanfare_project_info{project="demo",transport="v1",engine="\#(engine)"}"#
                 try await Wait.until("the engine in the metrics") { try subject.metric(gauge) == "1" }
             }
-            try await expectEachSentOnce(rig, "all", count: 9_000)
+            try await expectEachSentOnce(rig, "all", count: 4_500)
             #expect(try await rig.stats().duplicates == 0)
         }
     }
@@ -151,12 +154,13 @@ private let data = #"{"data":{"k":"v"}}"#
     @Test func projectIsAddedChangedAndRemovedByItsFile() async throws {
         try await withRig(projects: ["demo", "shop"]) { rig in
             try await rig.startSandbox()
-            let slow = #"{"match":{"path":"/v1/projects/demo/"},"action":{"delay_ms":100}}"#
+            let slow = #"{"match":{"path":"/v1/projects/demo/"},"action":{"delay_ms":500}}"#
             _ = try await rig.control("POST", "/faults", slow)
             let subject = try Subject(rig, folder: true)
             try subject.write(subject.project("demo"), extra: "projects_dir: projects.d")
             try await subject.start()
-            let tokens = Rig.tokens((0..<20_000).map { "t-\($0)" })
+            // 150 in flight, each answered after half a second: thirteen seconds on any machine.
+            let tokens = Rig.tokens((0..<4_000).map { "t-\($0)" })
             try await rig.push(["id": "long", "message": data, "tokens": tokens, "results": "all"])
             try await Wait.until("sends") { try await rig.stats().sends > 0 }
 
@@ -185,7 +189,7 @@ private let data = #"{"data":{"k":"v"}}"#
             try subject.writeFile("shop", subject.settings("shop"))
             subject.hangUp()
             try await expectEachSentOnce(rig, "s2", in: "shop", count: 1)
-            try await expectEachSentOnce(rig, "long", count: 20_000)
+            try await expectEachSentOnce(rig, "long", count: 4_000)
             #expect(try await rig.stats().duplicates == 0)
         }
     }
