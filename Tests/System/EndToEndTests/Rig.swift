@@ -93,6 +93,7 @@ final class Rig {
                 break
             } catch {
                 guard attempt < 3, process.stderr.contains("is taken by another program") else { throw error }
+                _ = try await process.wait()
                 process = try ChildProcess(arguments, environment: environment)
             }
         }
