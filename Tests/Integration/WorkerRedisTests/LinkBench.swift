@@ -69,7 +69,7 @@ struct LinkBench {
         }
     }
 
-    func whenRegistered(_ body: @escaping () -> Void) { when({ runner?.registration.isRegistered == true }, body) }
+    func whenRegistered(_ body: @escaping () -> Void) { when({ runner?.session.isRegistered == true }, body) }
 
     /// Closes the project and opens it under another key.
     func reopen() -> ProjectRunner? {

@@ -68,7 +68,7 @@ import Testing
                 bench.loop.schedule(afterMilliseconds: 500) {
                     _ = try? server.cli("CONFIG", "SET", "maxmemory-policy", "noeviction")
                 }
-                bench.when({ bench.link.runners.allSatisfy(\.registration.isRegistered) }) {
+                bench.when({ bench.link.runners.allSatisfy(\.session.isRegistered) }) {
                     bench.loop.schedule(afterMilliseconds: 300) { bench.finish() }
                 }
             }
@@ -85,8 +85,7 @@ import Testing
         try LinkBench.run(server) { bench in
             bench.whenRegistered {
                 for _ in 0..<2 {
-                    bench.leases.lost("p")
-                    bench.runner?.registration.registerAgain()
+                    bench.runner?.session.declaredDead(bench.leases.name(in: "p"))
                 }
                 bench.whenRegistered {
                     held.withLock { $0 = bench.leases.held.map(\.name) }

@@ -102,6 +102,12 @@ final class Claimer {
     /// Sends wait for permits.
     func starved() { if let next = plan.starved() { follow(next) } }
 
+    /// Asks for nothing more.
+    func close() {
+        if let timer { project.loop.cancel(timer) }
+        timerDue = 0
+    }
+
     /// Schedules a claim. One timer serves all calls: the earliest counts.
     func claim(afterMs milliseconds: Int64) {
         let due = project.loop.now + UInt64(max(0, min(milliseconds, Self.longestMs))) * 1_000_000

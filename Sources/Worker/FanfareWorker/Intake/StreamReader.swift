@@ -90,7 +90,7 @@ final class StreamReader {
                     handle(.waited(demands))
                 }
             case .rereadLeftovers(let index): projects[index]?.intake.leftoversReread()
-            case .createGroups(let indices): for index in indices { projects[index]?.registration.createGroup() }
+            case .createGroups(let indices): for index in indices { projects[index]?.session.handle(.groupMissing) }
             }
         }
     }

@@ -99,10 +99,7 @@ final class ProjectContext {
 
     /// Counts this process's connections to Redis: a command that an earlier one still delivers must not be executed.
     private(set) var connection: Int
-    func connectionChanged() {
-        isReady = false
-        connection = leases.nextConnection()
-    }
+    func connectionChanged() { connection = leases.nextConnection() }
     var leaseName: String { leases.name(in: project.id) }
     var leaseHolds: Bool { SystemClock.bootNs < leases.validUntil(project.id) }
 

@@ -24,17 +24,12 @@ final class ProjectRunner {
     let janitor: Janitor
     private let stateCheck: StateCheck
     private let trouble: TroubleReporter
-    let registration: Registration
-    let reconciler: Reconciler
+    let session: ProjectSession
     private var link: XMPPLink?
     private var needsSend = false
     private var turnEnd: TurnEndID?
     /// Whether the worker ran the project before, under other settings.
     let isReopened: Bool
-    /// Whether a block may be over, because the project ran before with another credential.
-    private var needsProbe: Bool
-    /// Whether Redis was replaced while the project was closed.
-    private var missedFailover: Bool
 
     var id: String { context.project.id }
 
@@ -42,8 +37,6 @@ final class ProjectRunner {
     init(context: ProjectContext, former: ClosedProject? = nil) throws {
         self.context = context
         isReopened = former != nil
-        needsProbe = isReopened
-        missedFailover = former?.missedFailover ?? false
         var origin = OriginConfiguration(caFile: context.configuration.caFile, proxy: context.configuration.proxy)
         origin.maxLanes = context.configuration.maxLanes
         if let reason = context.project.lostCredential {
@@ -64,8 +57,14 @@ final class ProjectRunner {
         janitor = Janitor(project: context)
         stateCheck = StateCheck(project: context)
         trouble = TroubleReporter(project: context, credentials: credentials)
-        registration = Registration(project: context)
-        reconciler = Reconciler(project: context, claimer: claimer, intake: intake, sends: sends, writer: writer)
+        session = ProjectSession(
+            project: context,
+            claimer: claimer,
+            intake: intake,
+            sends: sends,
+            writer: writer,
+            former: former
+        )
         gauges = ProjectGauges(project: context, channels: channels, credentials: credentials)
         history = HistoryRecorder(project: context, gauges: gauges)
         if let pool = channels.xmpp, let serverKey = credentials as? ServerKeyCredential {
@@ -86,33 +85,15 @@ final class ProjectRunner {
         }
         claimer.onCopying = { [weak self] job in self?.copier.copy(job) }
         claimer.onWindowClosed = { [weak self] job, window in self?.intake.windowClosed(job, window: window) }
-        claimer.onLeaseLost = { [weak self] name in self?.fenced(name: name) }
+        claimer.onLeaseLost = { [weak self] name in self?.session.declaredDead(name) }
         context.redis.onRefused = { [weak self] error in
             self?.stateCheck.refused(error)
             self?.trouble.refused(error)
         }
         copier.onWhole = { [weak self] in self?.claimer.claim(afterMs: 0) }
-        registration.onRegistered = { [weak self] newsCursor in
-            self?.claimer.plan.registered(newsCursor: newsCursor)
-            self?.claimer.claim(afterMs: 0)
-        }
-        reconciler.onReady = { [weak self] in
-            guard let self else { return }
-            needsSend = true
-            probe()
-            claimer.claim(afterMs: 0)
-        }
+        session.onWork = { [weak self] in self?.needsSend = true }
         writer.onConfirmed = { [weak self] in self?.needsSend = true }
         turnEnd = context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
-    }
-
-    /// Has a blocked project probed at once: the credential that was refused may be another one now. Each comparison
-    /// with Redis repeats the call until it succeeds.
-    private func probe() {
-        guard needsProbe else { return }
-        context.redis.send(FunctionLibrary.probe(context.keys)) { [weak self] result in
-            if case .success = result { self?.needsProbe = false }
-        }
     }
 
     /// Sends once at the turn's end what its confirmations allow. Room that answers have made is filled as they come.
@@ -140,42 +121,17 @@ final class ProjectRunner {
         }
         context.every(milliseconds: 50) { [weak self] in
             self?.needsSend = true
-            self?.reconciler.reconcileIfDue()
+            self?.session.handle(.tick)
         }
     }
 
     /// Whether entries may be read: the stream's group exists and the worker is registered.
-    var isReady: Bool { registration.hasGroup && context.leaseHolds && !context.isDraining }
+    var isReady: Bool { session.hasGroup && context.leaseHolds && !context.isDraining }
 
-    /// Redis is connected, for the first time or again.
+    /// The server has the functions and may be used, for the first time or again.
     func connected(isSameServer: Bool) {
-        let isSameServer = isSameServer && !missedFailover
-        missedFailover = false
-        registration.createGroup()
         stateCheck.check()
-        if !isSameServer { claimer.plan.readNewsAgain() }
-        reconciler.connected(isSameServer: isSameServer)
-        // A name that was held is only renewed: after it was declared dead it must not come back with batches of others.
-        if registration.isRegistered { claimer.claim(afterMs: 0) } else { registration.register() }
-    }
-
-    /// The connection is gone: after the next one, this worker's batches are compared with Redis again.
-    func disconnected() {
-        context.connectionChanged()
-        writer.cut()
-        sends.handle(.redisLost)
-    }
-
-    /// This worker was declared dead: it writes its results as late facts and registers again under a new name.
-    func fenced(name: String) {
-        guard name == context.leaseName else { return }
-        context.logger.warning(
-            "This worker was declared dead and starts over.",
-            metadata: ["lease": "\(context.leaseName)"]
-        )
-        sends.handle(.leaseLost)
-        context.leases.lost(id)
-        registration.registerAgain()
+        session.handle(.connected(isSameServer: isSameServer))
     }
 
     /// This project may run its quarantined batches, which it claims next.
@@ -195,7 +151,7 @@ final class ProjectRunner {
     var isWritten: Bool { writer.isIdle && context.machine.isWritten }
 
     /// Begins no new send. ``isDrained`` waits for the sends in flight.
-    func drain() { sends.handle(.drain) }
+    func drain() { session.handle(.drain) }
 
     var isDrained: Bool { pending.isNothing }
 
@@ -221,6 +177,7 @@ final class ProjectRunner {
     }
 
     func close() {
+        session.handle(.close)
         channels.router.close()
         credentials.close()
         context.close()

@@ -95,7 +95,7 @@ final class WorkerShard {
         case .counters(let project, let counters):
             runners.first { $0.id == project }?.reclaimer.observe(counters)
         case .fenced(let project, let name):
-            runners.first { $0.id == project }?.fenced(name: name)
+            runners.first { $0.id == project }?.session.declaredDead(name)
         case .functionsMissing(let project):
             let link = links.first { link in project.isEmpty || link.runners.contains { $0.id == project } }
             link?.reloadFunctions()

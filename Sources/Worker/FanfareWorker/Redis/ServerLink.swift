@@ -135,7 +135,7 @@ final class ServerLink {
     /// What the project's next runner needs is kept until ``forgetClosedProjects(except:)``.
     func close(_ runner: ProjectRunner) {
         runner.close()
-        closedProjects[runner.id] = ClosedProject(replayBuffer: runner.writer.replayBuffer)
+        closedProjects[runner.id] = runner.session.remains
         reader.remove(runner)
         runners.removeAll { $0 === runner }
         runners.first?.context.isFirst = true
@@ -199,7 +199,7 @@ final class ServerLink {
 
     private func changed(_ state: RedisState) {
         changes += 1
-        for runner in runners { runner.disconnected() }
+        for runner in runners { runner.session.handle(.disconnected) }
         isPreparing = false
         lacksFunctions = false
         if state != .ready { isLoaded = false }

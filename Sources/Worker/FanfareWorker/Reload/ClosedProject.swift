@@ -5,5 +5,5 @@ struct ClosedProject {
     /// Results that Redis confirmed in the last seconds and may still lose.
     var replayBuffer: ReplayBuffer
     /// Whether Redis was replaced since the project was closed.
-    var missedFailover = false
+    var missedFailover: Bool
 }

@@ -100,9 +100,7 @@ extension Runner {
     }
 
     private func arm(_ timer: SendTimer, at time: UInt64) {
-        let now = localNow
-        let delay = time > now ? Int((time - now) / 1_000) + 1 : 0
-        world.schedule(.timer(self, timer, incarnation: process.incarnation), at: world.now + delay)
+        world.schedule(.timer(self, timer, incarnation: process.incarnation), at: world.now + delay(until: time))
     }
 
     private func release(_ batch: String, _ epoch: String, _ watermark: Int?) {

@@ -2,21 +2,19 @@ internal import FanfareCore
 internal import FanfareModel
 internal import StreamWire
 
-/// Driver of one project in one worker: passes the events of Redis, FCM and the clock to the product's ``SendMachine``
-/// and performs the machine's actions. It also holds the lease and the connection.
+/// Driver of one project in one worker: passes the events of Redis, FCM and the clock to the product's ``SendMachine`` and
+/// ``SessionMachine``, and performs their actions. Each start of the process has runners of its own.
 final class Runner {
     // Reference cycles, broken by `Simulation.run()` at its end.
     let world: Simulation
     let process: WorkerProcess
     let project: Int
 
-    // Registration and lease in Redis.
     private(set) var lease: Lease
-    private var isRegistering = false
+    private var session: SessionMachine
     private var watch: FailureDetector
     /// The server of the previous connection; nil before the first one.
     private var server: Int?
-    private var reconciledAt = 0
 
     // Decisions.
     var machine: SendMachine
@@ -37,21 +35,10 @@ final class Runner {
         self.world = world
         self.process = process
         self.project = project
-        lease = Self.lease(process)
-        watch = Self.watch(world.scenario)
-        machine = Self.machine(world, process, project)
-    }
-
-    private static func lease(_ process: WorkerProcess) -> Lease {
-        Lease(worker: String(process.number * 10_000 + process.incarnation))
-    }
-
-    private static func watch(_ scenario: Scenario) -> FailureDetector {
-        FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
-    }
-
-    private static func machine(_ world: Simulation, _ process: WorkerProcess, _ project: Int) -> SendMachine {
         let scenario = world.scenario
+        lease = Lease(worker: String(process.number * 10_000 + process.incarnation))
+        session = SessionMachine(leaseMs: scenario.leaseMs, pausesAfterFailover: false)
+        watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
         var settings = SendMachine.Settings()
         settings.maxInFlight = scenario.maxInFlight
         settings.window = scenario.window
@@ -59,25 +46,7 @@ final class Runner {
         settings.quotaPerMinute = scenario.projects[project].quota
         settings.policy = RetryPolicy(baseMs: scenario.retryBaseMs, capMs: 8_000, shortCapMs: 2_000)
         let place = UInt64((process.number * 100 + process.incarnation) * 100 + project)
-        return SendMachine(settings, seed: world.seed &+ place &* 0x9E37_79B9, messageNonce: place)
-    }
-
-    /// Clears all state at the start of a process.
-    func reset() {
-        lease = Self.lease(process)
-        isRegistering = false
-        watch = Self.watch(world.scenario)
-        server = nil
-        machine = Self.machine(world, process, project)
-        plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
-        actions = []
-        isPerforming = false
-        claimToken += 1
-        claimDue = .max
-        intakes = 0
-        loading = []
-        flushes = FlushTable()
-        clockOffsetMs = 0
+        machine = SendMachine(settings, seed: world.seed &+ place &* 0x9E37_79B9, messageNonce: place)
     }
 
     var leaseName: Int { (process.number * 10_000 + process.incarnation) * 100 + lease.generation }
@@ -90,42 +59,77 @@ final class Runner {
     var isQuiet: Bool { machine.inFlight == 0 && flushes.isEmpty }
     var isDrained: Bool { !plan.isAsking && intakes == 0 && machine.isEmpty && flushes.isEmpty }
 
-    // MARK: The connection
+    // MARK: The session
+
+    func handle(session event: SessionMachine.Event) {
+        let isQuiet = !plan.isAsking && intakes == 0
+        let moment = SessionMachine.Moment(now: localNow, isQuiet: isQuiet, leaseHolds: leaseHolds)
+        var actions: [SessionAction] = []
+        session.handle(event, at: moment, into: &actions)
+        machine.gate.isReady = session.isReady
+        for action in actions { perform(action) }
+    }
+
+    /// Calls of earlier connections have no answer here.
+    private func answered(_ answer: SessionMachine.Answer) {
+        handle(session: .answered(answer, connection: session.connection))
+    }
+
+    private func perform(_ action: SessionAction) {
+        switch action {
+        // No streams have groups here, no project is blocked, and none is closed.
+        case .createGroup, .probe, .stop: break
+        case .readNewsAgain: plan.readNewsAgain()
+        case .cut:
+            flushes.cut()
+            handle(.redisLost)
+        case .open(let isSameServer):
+            for flush in flushes.open(isSameServer: isSameServer) { handle(.replay(flush)) }
+        case .compare(let isSameServer): compare(isSameServer)
+        case .writeAgain: for id in flushes.waiting { write(id) }
+        case .forget(let lost): handle(.forgotten(lost))
+        case .register: world.send(.register(leaseName), from: self)
+        case .hold(let newsCursor, let since):
+            lease.hold(until: since + leaseSpan)
+            plan.registered(newsCursor: newsCursor)
+        case .loseLease:
+            handle(.leaseLost)
+            lease.lose()
+        case .claim: claimLater(0)
+        case .drain: handle(.drain)
+        case .arm(let timer, let time):
+            let (connection, incarnation) = (session.connection, process.incarnation)
+            world.schedule(
+                .session(self, timer, connection: connection, incarnation: incarnation),
+                at: world.now + delay(until: time)
+            )
+        }
+    }
+
+    func delay(until time: UInt64) -> Int {
+        let now = localNow
+        return time > now ? Int((time - now) / 1_000) + 1 : 0
+    }
 
     /// Handles a new connection to Redis, the first or a later one.
     func connected() {
         let isSameServer = server == nil || server == world.redis.server
         server = world.redis.server
-        if !isSameServer { plan.readNewsAgain() }
-        for flush in flushes.open(isSameServer: isSameServer) { handle(.replay(flush)) }
-        reconcile(isSameServer: isSameServer)
-        for id in flushes.waiting { write(id) }
+        handle(session: .connected(isSameServer: isSameServer))
         for job in loading.sorted() { world.send(.spec(job: job), from: self) }
-        // A registered name is only renewed. Registered again after its death, it would own batches that other workers
-        // hold by now.
-        if leaseHolds || (lease.isHeld && !world.breaks(.registerAgain)) { claimLater(0) } else { register() }
-    }
-
-    func disconnected() {
-        machine.gate.isReady = false
-        flushes.cut()
-        handle(.redisLost)
+        if world.breaks(.registerAgain), lease.isHeld, !leaseHolds { perform(.register) }
     }
 
     /// Handles a call that gets no answer.
     func failed(_ call: Call) {
         switch call.request {
         case .claim: _ = plan.failed()
-        case .register: isRegistering = false
         case .intake: intakes -= 1
-        case .record, .renew, .declareDead, .deregister, .reconcile, .release, .spec: break
+        case .register, .record, .renew, .declareDead, .deregister, .reconcile, .release, .spec: break
         }
     }
 
-    /// Compares the held batches with Redis. After a lost answer Redis may list batches that this worker does not know;
-    /// after a loss of state it may have forgotten some.
-    func reconcile(isSameServer: Bool) {
-        reconciledAt = world.now
+    private func compare(_ isSameServer: Bool) {
         let request = ReconcileRequest(
             lease: leaseName,
             connection: process.data.generation,
@@ -135,19 +139,8 @@ final class Runner {
         world.send(.reconcile(request), from: self)
     }
 
-    /// Reconciles periodically, so that Redis takes back batches that this worker does not know.
-    func reconcilePeriodically() {
-        guard machine.gate.isReady, leaseHolds, !process.isDraining, !plan.isAsking, intakes == 0,
-            world.now > reconciledAt + Int(world.scenario.leaseMs) * 1_000
-        else { return }
-        reconcile(isSameServer: true)
-    }
-
     func reconciled(_ taken: [BatchName]?) {
-        guard let taken else { return }
-        machine.gate.isReady = true
-        handle(.forgotten(taken.map(\.text)))
-        claimLater(0)
+        answered(taken.map { .compared(lost: $0.map(\.text)) } ?? .comparisonFailed)
     }
 
     // MARK: The lease
@@ -156,17 +149,11 @@ final class Runner {
         Lease.spanNs(leaseMs: world.scenario.leaseMs, renewMs: world.scenario.renewMs)
     }
 
-    private func register() {
-        guard !isRegistering, !process.isDraining, process.data.isReady else { return }
-        isRegistering = true
-        world.send(.register(leaseName), from: self)
-    }
-
     func registered(_ call: Call) {
-        isRegistering = false
-        lease.hold(until: process.local(call.sentAt) + leaseSpan)
-        if case .registered(let news) = call.reply { plan.registered(newsCursor: news.text) }
-        claimLater(0)
+        guard case .registered(let news) = call.reply else { return }
+        let askedNs = process.local(call.sentAt)
+        if world.breaks(.registerAgain), lease.isHeld { return lease.hold(until: askedNs + leaseSpan) }
+        answered(.registered(newsCursor: news.text, askedNs: askedNs))
     }
 
     func renewed(_ call: Call, lease name: Int) {
@@ -180,13 +167,7 @@ final class Runner {
         }
     }
 
-    /// Handles the loss of the lease: the worker holds nothing any more and registers under a new name.
-    private func fenced(_ name: Int) {
-        guard name == leaseName else { return }
-        handle(.leaseLost)
-        lease.lose()
-        register()
-    }
+    private func fenced(_ name: Int) { if name == leaseName { handle(session: .declaredDead) } }
 
     // MARK: Claims
 
@@ -207,7 +188,6 @@ final class Runner {
 
     func claim() {
         claimDue = .max
-        if !lease.isHeld { register() }
         readResources()
         guard var call = machine.claimCall(worker: world.text(leaseName), plan: plan, now: instant) else {
             return claimLater(50_000)

@@ -53,7 +53,7 @@ extension Simulation {
     private func drain(_ process: WorkerProcess) {
         guard process.isUp, !process.isDraining, now >= process.frozenUntil else { return }
         process.isDraining = true
-        for runner in process.runners { runner.handle(.drain) }
+        for runner in process.runners { runner.handle(session: .drain) }
         schedule(.drained(process, incarnation: process.incarnation, began: now), at: now + 10_000)
     }
 

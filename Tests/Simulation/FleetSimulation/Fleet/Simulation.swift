@@ -7,6 +7,7 @@ public final class Simulation {
         case entry(Runner, job: Int, incarnation: Int)
         case claim(Runner, token: Int, incarnation: Int)
         case timer(Runner, SendTimer, incarnation: Int)
+        case session(Runner, SessionMachine.Timer, connection: Int, incarnation: Int)
         case recordAgain(Runner, flush: UInt64, incarnation: Int)
         /// A process that was frozen between two actions performs the rest.
         case thaw(Runner, action: Int, incarnation: Int)
@@ -141,6 +142,10 @@ public final class Simulation {
             if token == runner.claimToken, isAwake(runner.process, incarnation, event) { runner.claim() }
         case .timer(let runner, let timer, let incarnation):
             if isAwake(runner.process, incarnation, event) { runner.handle(.timer(timer)) }
+        case .session(let runner, let timer, let connection, let incarnation):
+            if isAwake(runner.process, incarnation, event) {
+                runner.handle(session: .timer(timer, connection: connection))
+            }
         case .recordAgain(let runner, let flush, let incarnation):
             if isAwake(runner.process, incarnation, event) { runner.write(flush) }
         case .thaw(let runner, let action, let incarnation):
@@ -242,7 +247,7 @@ public final class Simulation {
             if redisIsGone { call.isLost = true }
         }
         guard process.isUp else { return }
-        if !link.isLease { for runner in process.runners { runner.disconnected() } }
+        if !link.isLease { for runner in process.runners { runner.handle(session: .disconnected) } }
         for call in calls { call.runner.failed(call) }
         reconnect(process, link, within: dice.skewed(50_000...2_000_000))
     }
@@ -274,7 +279,7 @@ public final class Simulation {
         }
         for runner in process.runners where runner.lease.isHeld {
             send(.renew(runner.leaseName), from: runner, isLease: true)
-            runner.reconcilePeriodically()
+            runner.handle(session: .tick)
         }
         schedule(
             .beat(process, incarnation: process.incarnation),
@@ -289,8 +294,8 @@ public final class Simulation {
         process.isUp = true
         process.isDraining = false
         process.frozenUntil = 0
+        process.runners = process.runners.map { Runner(world: self, process: process, project: $0.project) }
         process.quarantine.reset()
-        for runner in process.runners { runner.reset() }
         reconnect(process, process.data, within: dice.int(1_000...20_000))
         reconnect(process, process.lease, within: dice.int(1_000...20_000))
         schedule(.beat(process, incarnation: process.incarnation), at: now + 100_000)

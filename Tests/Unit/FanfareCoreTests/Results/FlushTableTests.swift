@@ -1,3 +1,4 @@
+import FanfareModel
 import StreamWire
 import Testing
 

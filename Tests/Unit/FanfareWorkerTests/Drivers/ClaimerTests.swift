@@ -136,7 +136,7 @@ import Testing
 
     @Test func claimThatIsLostWithItsConnectionIsRepeatedAfterTheComparison() {
         bench.redis.onStateChange = { [bench] state in
-            if state != .ready { bench.runner.disconnected() }
+            if state != .ready { bench.runner.session.handle(.disconnected) }
         }
         claimer.claim()
         bench.redis.lose()
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func workerThatWasDeclaredDeadRegistersUnderItsNextName() {
-        claimer.claim()
+        bench.connect()
         bench.redis.answer(.text("fenced"))
         #expect(bench.redis.waiting.map(\.words) == [["register", "w.0.2"]])
         bench.loop.advance(milliseconds: 1_000)

@@ -60,6 +60,16 @@ final class DriverBench {
 
     deinit { runner.close() }
 
+    /// Has the session connected, and answers its calls. The claim that follows is in flight.
+    func connect() {
+        runner.session.handle(.connected(isSameServer: true))
+        redis.answer(.status("OK"))
+        redis.answer(.pairs(["freed": .integer(0), "lost": .array([])]))
+        redis.answer(.pairs(["outcome": .text("ok"), "news_cursor": .text("0")]))
+        _ = redis.removeNames()
+        loop.advance()
+    }
+
     /// The names of the commands that were sent since the last call, in their order.
     func sent() -> [String] {
         loop.advance()

@@ -18,8 +18,8 @@ import Testing
     init() throws {
         bench = try DriverBench()
         reader = StreamReader(loop: bench.loop, connection: reads, consumer: "w", logger: bench.heard.logger)
-        bench.runner.registration.createGroup()
-        bench.redis.answer(.status("OK"))
+        bench.connect()
+        _ = bench.redis.removeFirst()
         _ = bench.redis.removeNames()
         reader.add(bench.runner)
         reader.start()
