@@ -98,7 +98,7 @@ final class WorkerShard {
             runners.first { $0.id == project }?.session.declaredDead(name)
         case .functionsMissing(let project):
             let link = links.first { link in project.isEmpty || link.runners.contains { $0.id == project } }
-            link?.reloadFunctions()
+            link?.handle(.functionMissing)
         }
     }
 

@@ -25,25 +25,9 @@ final class ServerLink {
     private let registry: MetricRegistry
     private let logger: Logger
     private var isStarted = false
-    /// The server has the functions and a usable configuration; projects may work.
-    private(set) var isLoaded = false
-    /// Why the connected server cannot be used; empty if it can.
-    private var hindrance = ""
-    /// The server that was connected last.
-    private var serverRunID: String?
-    private var wasConnected = false
-    /// Whether the functions are being loaded or the server is being checked. It ends with the connection.
-    private var isPreparing = false
-    /// Every call of a function reports that it is missing; the library is loaded again once in this time.
-    private var reloads = LogThrottle(seconds: 2)
-    /// The same where this user may not load functions and Redis has an older library, which lacks some of them.
-    private var futileReloads = LogThrottle(seconds: 3_600)
-    private var isReloadFutile = false
-    /// The functions were lost, and not the connection.
-    private var lacksFunctions = false
+    private var session = ServerSession()
+    private let queue = ActionQueue<ServerAction>()
     private var outageReports = LogThrottle(seconds: 10)
-    /// Changes of the connection's state so far.
-    private var changes = 0
     private var notice = ConditionNotice(patienceSeconds: 5)
     private let sentinelsAgree: GaugeCell?
     /// Called when Redis is back after it was away.
@@ -122,11 +106,7 @@ final class ServerLink {
         runner.reclaimer.onLost = { [weak self] worker, batches in self?.onLost(worker, project.id, batches) }
         guard isStarted else { return runner }
         runner.start()
-        if isLoaded {
-            runner.connected(isSameServer: true)
-        } else if redis.state == .ready {
-            prepare()
-        }
+        if isLoaded { runner.connected(isSameServer: true) } else { handle(.projectOpened) }
         return runner
     }
 
@@ -151,6 +131,8 @@ final class ServerLink {
     /// Whether the project was closed here and may be opened anew.
     func hasClosed(_ id: String) -> Bool { closedProjects[id] != nil }
 
+    var isLoaded: Bool { session.isLoaded }
+
     /// Whether no project uses the link or will be opened anew on it.
     var isUnused: Bool { runners.isEmpty && closedProjects.isEmpty }
 
@@ -158,7 +140,7 @@ final class ServerLink {
         isStarted = true
         for runner in runners { runner.start() }
         redis.onStateChange = { [weak self] state in self?.changed(state) }
-        redis.onFunctionMissing = { [weak self] in self?.reloadFunctions() }
+        redis.onFunctionMissing = { [weak self] in self?.handle(.functionMissing) }
         redis.connect()
         reader.start()
         if configuration.usesSentinels {
@@ -188,7 +170,7 @@ final class ServerLink {
         if isLoaded { return "connected" }
         switch redis.state {
         case .connecting: return "connecting"
-        case .ready: return hindrance.isEmpty ? "starting" : hindrance
+        case .ready: return session.hindrance.isEmpty ? "starting" : session.hindrance
         case .unavailable(let error): return "unavailable: \(error)"
         case .failed(let error): return "refused: \(error)"
         case .closed: return "closed"
@@ -198,13 +180,9 @@ final class ServerLink {
     func close() { redis.close() }
 
     private func changed(_ state: RedisState) {
-        changes += 1
         for runner in runners { runner.session.handle(.disconnected) }
-        isPreparing = false
-        lacksFunctions = false
-        if state != .ready { isLoaded = false }
+        handle(state == .ready ? .connected : .disconnected)
         switch state {
-        case .ready: prepare()
         case .failed(let error):
             logger.error("Redis refuses this worker.", metadata: ["error": "\(error)"])
         case .unavailable(let error) where error.code == .moved || error.code == .ask:
@@ -225,120 +203,91 @@ final class ServerLink {
         return metadata
     }
 
-    /// A call found that Redis lacks a function: `FUNCTION FLUSH`, an empty replica, or the library of an older worker.
-    func reloadFunctions() {
-        guard !isPreparing, redis.state == .ready else { return }
-        guard isReloadFutile ? futileReloads.admits(now: loop.now) : reloads.admits(now: loop.now) else { return }
-        logger.error("Redis lacks functions of this worker's version; they are loaded again.")
-        prepare()
+    func handle(_ event: ServerSession.Event) {
+        session.handle(event, now: loop.now, into: &queue.actions)
+        queue.perform { perform($0) }
     }
 
-    /// Prepares the server, unless that is in progress: loads the functions, checks the server, and lets the projects
-    /// work.
-    private func prepare() {
-        guard !isPreparing else { return }
-        isPreparing = true
-        loadFunctions()
-    }
-
-    /// Loads the functions. A user without that right relies on a deploy user who has loaded them.
-    private func loadFunctions() {
-        send(FunctionLibrary.load()) { link, result in
-            if case .failure(let error) = result { return link.checkFunctions(mayLoad: error.isTransient) }
-            link.isReloadFutile = false
-            link.checkServer()
-        }
-    }
-
-    /// - Parameter mayLoad: whether loading them may succeed later.
-    private func checkFunctions(mayLoad: Bool) {
-        guard let keys = runners.first?.context.keys else {
-            // The next project that is opened begins again.
-            isPreparing = false
-            return
-        }
-        // By a call that every worker may make: FUNCTION LIST is not among a worker's commands.
-        send(FunctionLibrary.spec(keys, job: "-")) { link, result in
-            if case .success = result {
-                link.isReloadFutile = !mayLoad
-                return link.checkServer()
+    private func perform(_ action: ServerAction) {
+        switch action {
+        case .load: loadFunctions()
+        case .checkFunctions: checkFunctions()
+        case .checkServer: checkServer()
+        case .arm(let time):
+            let (now, connection) = (loop.now, session.connection)
+            loop.schedule(afterNanoseconds: time > now ? time - now : 0) { [weak self] in
+                self?.handle(.timer(connection: connection))
             }
-            link.isReloadFutile = false
-            if case .failure(let error) = result, !error.isTransient {
-                link.lacksFunctions = link.lacksFunctions || link.isLoaded
-                link.isLoaded = false
-                link.hindrance = "lacks Fanfare's functions"
-                link.logger.error(
-                    "Redis lacks Fanfare's functions, and this user may not load them: run `fanfare functions load` once as a deploy user.",
-                    metadata: ["error": "\(error)", "library": "\(FunctionLibrary.name)"]
-                )
-            }
-            link.repeatStep(afterMs: 2_000) { $0.loadFunctions() }
-        }
-    }
-
-    private func checkServer() {
-        send(RedisCommand("INFO", "server", "memory")) { link, result in
-            if case .failure(let error) = result, error.code != .noPerm {
-                return link.repeatStep(afterMs: 500) { $0.checkServer() }
-            }
-            // A user without the right to INFO skips the checks: the operator chose the user's rules.
-            link.check(ServerInfo((try? result.get())?.string ?? ""))
-        }
-    }
-
-    private func check(_ server: ServerInfo) {
-        if let remedy = server.remedy(knowsCluster: configuration.redis.form == .cluster) {
-            hindrance = "cannot be used: \(remedy)"
-            logger.error(
-                "Redis cannot be used with its present configuration, so no job is taken.",
-                metadata: ["remedy": "\(remedy)"]
-            )
-            return repeatStep(afterMs: 5_000) { $0.checkServer() }
-        }
-        // Without a run id it counts as another server: writing results again does no harm.
-        let isSameServer = !wasConnected || (server.runID != nil && serverRunID == server.runID)
-        if !isSameServer, server.runID != nil {
+        case .reportReload:
+            logger.error("Redis lacks functions of this worker's version; they are loaded again.")
+        case .reportReplaced:
             logger.notice(
                 "Redis was restarted or is another server; the results of the last seconds are handed in again."
             )
+        case .reportReconnected: onReconnected()
+        case .use(let isSameServer): use(isSameServer)
         }
-        if wasConnected, !isLoaded, !lacksFunctions { onReconnected() }
-        lacksFunctions = false
-        wasConnected = true
-        serverRunID = server.runID
-        isLoaded = true
-        isPreparing = false
+    }
+
+    private func use(_ isSameServer: Bool) {
         outageReports.reset()
-        hindrance = ""
         logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
         if !isSameServer { for id in closedProjects.keys { closedProjects[id]?.missedFailover = true } }
         for runner in runners { runner.connected(isSameServer: isSameServer) }
         reader.readIfPossible()
     }
 
-    /// Sends a command of the preparation. The answer of an earlier connection is ignored: a reconnection begins again.
+    // MARK: The preparation
+
+    /// Sends a command of the preparation. The answer of an earlier connection is ignored.
     private func send(
         _ command: RedisCommand,
-        _ body: @escaping (ServerLink, Result<RedisValue, RedisError>) -> Void
+        _ answer: @escaping (ServerLink, Result<RedisValue, RedisError>) -> ServerSession.Answer
     ) {
-        let connection = changes
+        let connection = session.connection
         redis.send(command) { [weak self] result in
-            guard let self, changes == connection else { return }
-            body(self, result)
+            guard let self, session.connection == connection else { return }
+            handle(.answered(answer(self, result), connection: connection))
         }
     }
 
-    private func repeatStep(afterMs pause: Int64, _ body: @escaping (ServerLink) -> Void) {
-        // While projects work, the next command that fails begins again.
-        guard !isLoaded else {
-            isPreparing = false
-            return
+    private func loadFunctions() {
+        send(FunctionLibrary.load()) { _, result in
+            guard case .failure(let error) = result else { return .functionsLoaded }
+            return .loadFailed(isTransient: error.isTransient)
         }
-        let connection = changes
-        loop.schedule(afterMilliseconds: pause) { [weak self] in
-            guard let self, changes == connection else { return }
-            body(self)
+    }
+
+    private func checkFunctions() {
+        guard let keys = runners.first?.context.keys else {
+            return handle(.answered(.noProject, connection: session.connection))
+        }
+        // By a call that every worker may make: FUNCTION LIST is not among a worker's commands.
+        send(FunctionLibrary.spec(keys, job: "-")) { link, result in
+            guard case .failure(let error) = result else { return .functionsFound }
+            if !error.isTransient {
+                link.logger.error(
+                    "Redis lacks Fanfare's functions, and this user may not load them: run `fanfare functions load` once as a deploy user.",
+                    metadata: ["error": "\(error)", "library": "\(FunctionLibrary.name)"]
+                )
+            }
+            return .functionsMissing(isTransient: error.isTransient)
+        }
+    }
+
+    private func checkServer() {
+        send(RedisCommand("INFO", "server", "memory")) { link, result in
+            if case .failure(let error) = result, error.code != .noPerm { return .serverUnknown }
+            // A user without the right to INFO skips the checks: the operator chose the user's rules.
+            let server = ServerInfo((try? result.get())?.string ?? "")
+            let remedy = server.remedy(knowsCluster: link.configuration.redis.form == .cluster)
+            if let remedy {
+                link.logger.error(
+                    "Redis cannot be used with its present configuration, so no job is taken.",
+                    metadata: ["remedy": "\(remedy)"]
+                )
+            }
+            return .server(runID: server.runID, remedy: remedy)
         }
     }
 }
