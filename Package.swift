@@ -259,7 +259,7 @@ let integrationTests: Floor = [
         "FanfareModel", "FanfarePages", "RedisTransport", "StreamWire", "TestSupport", logging,
     ],
     "StreamWireTests": [
-        "EventLoop", "FanfareCore", "StreamWire", "FanfareModel", "FleetSimulation", "RedisTransport", "TestSupport",
+        "EventLoop", "FanfareCore", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport",
     ],
     "SocketTransportTests": ["SocketTransport", "EventLoop", "TestSupport"],
     "RedisConnectionTests": ["RedisTransport", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],

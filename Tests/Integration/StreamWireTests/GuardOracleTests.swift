@@ -5,8 +5,6 @@ import StreamWire
 import TestSupport
 import Testing
 
-@testable import FleetSimulation
-
 /// Redis and the model of the simulation judge the same samples alike.
 @Suite struct GuardOracleTests {
     /// Conditions of random measures and limits, in a random order.

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Counts of a run.
 public struct Tally: Equatable, Sendable {
     public var sends = 0
@@ -178,7 +180,7 @@ final class Referee {
     }
 
     func audit(_ job: JobRecord) {
-        let sum = job.counters.reduce(0, +)
+        let sum = job.counters.values.reduce(0, +)
         if sum != job.total - job.left {
             violate("job \(job.number): \(sum) counted, \(job.left) of \(job.total) left")
         }
@@ -323,9 +325,11 @@ final class Referee {
                     violate("job \(job.number), recipient \(index): a duplicate without a flag")
                 }
             }
-            for letter in 1..<6 {
-                let count = job.done.count { Int($0.rawValue) == letter }
-                if count != job.counters[letter] { violate("job \(job.number): counter \(letter) is wrong") }
+            for status in ResultStatus.allCases {
+                let count = job.done.count { $0 == status }
+                if count != job.counters[status, default: 0] {
+                    violate("job \(job.number): counter \(status) is wrong")
+                }
             }
         }
         if !state.slot.active.filter({ $0.untilMs == nil }).isEmpty { violate("the slot is held at the end") }

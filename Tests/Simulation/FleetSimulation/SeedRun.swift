@@ -71,27 +71,16 @@ public enum SeedRun {
 }
 
 extension Tally {
+    private static var sums: [WritableKeyPath<Tally, Int>] {
+        [
+            \.sends, \.repeats, \.explained, \.results, \.failedCalls, \.repeatedEntries, \.crashes, \.freezes,
+            \.declaredDead, \.activations, \.preemptions, \.parked, \.holds, \.rollbacks, \.stops, \.canaries, \.yields,
+            \.late, \.events, \.time,
+        ]
+    }
+
     mutating func add(_ other: Tally) {
-        sends += other.sends
-        repeats += other.repeats
-        explained += other.explained
-        results += other.results
-        failedCalls += other.failedCalls
-        repeatedEntries += other.repeatedEntries
-        crashes += other.crashes
-        freezes += other.freezes
-        declaredDead += other.declaredDead
-        activations += other.activations
-        preemptions += other.preemptions
-        parked += other.parked
-        holds += other.holds
-        rollbacks += other.rollbacks
-        stops += other.stops
-        canaries += other.canaries
-        yields += other.yields
-        late += other.late
-        events += other.events
-        time += other.time
+        for sum in Self.sums { self[keyPath: sum] += other[keyPath: sum] }
         slowestHandOver = max(slowestHandOver, other.slowestHandOver)
     }
 }

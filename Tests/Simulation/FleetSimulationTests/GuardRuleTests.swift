@@ -1,3 +1,4 @@
+import FanfareModel
 import StreamWire
 import Testing
 
@@ -18,30 +19,26 @@ import Testing
         box.value.register(1, referee: referee)
         box.value.entries.append((0, 0))
         _ = box.value.intake(0, lease: nil, window: 2, 1_000, referee: referee)
-        let claim = ClaimRequest(
-            lease: 1,
-            connection: 1,
+        let claim = ClaimCall(
+            worker: "1",
             most: 2,
             wanted: 100,
             wantedSingle: 100,
             window: 2,
-            retryRoom: 100,
-            returned: 0,
-            single: 0,
-            fanout: 0,
-            cursor: NewsID()
+            retries: 100,
+            quotaPerMinute: 6_000
         )
         let claims = try #require(box.value.claim(claim, 5_000, referee: referee)?.claims)
-        var failing = RecordRequest(name: claims[0].name, epoch: claims[0].epoch, lease: 1)
-        (failing.number, failing.firstAttempts) = (1, [true, true])
-        failing.results = [0, 1].map { .init(index: $0, letter: .failed, isDuplicate: false) }
+        var failing = try #require(RecordRequest(claims[0].call, lease: 1))
+        (failing.call.number, failing.call.firstAttempts) = (1, Array("AA".utf8))
+        for index in [0, 1] { failing.call.results.append(index: index, status: .failed) }
         guard case .ok(let stop)? = box.value.record(failing, 5_010, referee: referee) else {
             Issue.record("the job has no guards")
             return
         }
         #expect(stop.paused == .stopIf)
-        var asking = RecordRequest(name: claims[1].name, epoch: claims[1].epoch, lease: 1)
-        (asking.number, asking.watermark) = (1, 8)
+        var asking = try #require(RecordRequest(claims[1].call, lease: 1))
+        (asking.call.number, asking.call.watermark) = (1, 8)
         let reply = box.value.record(asking, 5_020, referee: referee)
         guard case .ok(let granted)? = reply else {
             Issue.record("\(String(describing: reply))")
@@ -59,4 +56,9 @@ import Testing
         referee.checkGuards(send, isFirst: true, box)
         #expect((clock.violation == nil) == (mutation == nil))
     }
+}
+
+extension Given {
+    /// A call of the batch's holder that says nothing yet.
+    var call: RecordCall { RecordCall(job: ProductJob.id(name.job), batch: name.batch, epoch: String(epoch)) }
 }

@@ -1,6 +1,6 @@
+import FanfareModel
+import StreamWire
 import Testing
-
-import enum StreamWire.RecordReply
 
 @testable import FleetSimulation
 
@@ -29,8 +29,7 @@ import enum StreamWire.RecordReply
     ) {
         let world = SmallWorld(mutation: mutation)
         #expect(world.claim(lease: 1, nowMs: 5_000, connection: 2)?.claims.count == 1)
-        let delayed = ReconcileRequest(lease: 1, connection: 1, isSameServer: true, known: [])
-        let taken = world.state.reconcile(delayed, referee: world.referee)
+        let taken = world.state.reconcile(1, 1, isSameServer: true, [], referee: world.referee)
         #expect((taken == nil) == (mutation == nil), "an earlier connection must not take batches of a later one")
         #expect((world.state.held(by: 1) == 1) == (mutation == nil))
     }
@@ -54,15 +53,10 @@ import enum StreamWire.RecordReply
         guard let given = world.claim(lease: 1, nowMs: 5_000)?.claims.first else { return #expect(Bool(false)) }
         let claimed = world.state
         #expect(world.record(lease: 1, given, nowMs: 5_010, results: [0]) == .ok())
-        let known = ReconcileRequest(
-            lease: 1,
-            connection: 2,
-            isSameServer: false,
-            known: [.init(name: given.name, call: 1, watermark: 1)]
-        )
+        let known = [FunctionLibrary.KnownBatch(name: given.name.text, call: 1, watermark: 1)]
         for state in [claimed, unclaimed] {
             world.state = state
-            #expect(world.state.reconcile(known, referee: world.referee) == [given.name])
+            #expect(world.state.reconcile(1, 2, isSameServer: false, known, referee: world.referee) == [given.name])
             let next = world.claim(lease: 2, nowMs: 5_030)?.claims.first
             // The watermark is that of the claim, or the holder's if Redis lost the claim.
             #expect(next?.fates == [.maybeSent, state.batches.isEmpty ? .unsent : .maybeSent])
@@ -109,7 +103,7 @@ import enum StreamWire.RecordReply
         let repeated = world.record(lease: 1, given, nowMs: 5_110, results: [0, 1])
         #expect(failed == nil && repeated == .ok())
         let job = world.state.jobs[0]
-        #expect(job.isOver && job.counters[Int(Letter.sent.rawValue)] == 2)
+        #expect(job.isOver && job.counters[.sent] == 2)
         #expect(job.written == (mutation == nil ? [2, 2] : [0, 0]))
         world.referee.judge(world.state)
         #expect((world.clock.violation == nil) == (mutation == nil))
@@ -134,21 +128,18 @@ private final class SmallWorld {
         _ = state.intake(0, lease: nil, window: 2, 1_000, referee: referee)
     }
 
-    func claim(lease: Int, nowMs: Int64, connection: Int = 1, cursor: NewsID = NewsID()) -> ClaimReply? {
-        let request = ClaimRequest(
-            lease: lease,
-            connection: connection,
+    func claim(lease: Int, nowMs: Int64, connection: Int = 1, cursor: NewsID = NewsID()) -> ClaimAnswer? {
+        var call = ClaimCall(
+            worker: String(lease),
             most: 8,
             wanted: 100,
             wantedSingle: 100,
             window: 2,
-            retryRoom: 100,
-            returned: 0,
-            single: 0,
-            fanout: 0,
-            cursor: cursor
+            retries: 100,
+            quotaPerMinute: 6_000
         )
-        return state.claim(request, nowMs, referee: referee)
+        (call.connection, call.newsCursor) = (connection, cursor.text)
+        return state.claim(call, nowMs, referee: referee)
     }
 
     func record(
@@ -160,11 +151,10 @@ private final class SmallWorld {
         failsBetween: Bool = false
     ) -> RecordReply? {
         guard let given else { return .gone }
-        var request = RecordRequest(name: given.name, epoch: given.epoch, lease: lease)
-        request.number = 1
-        request.watermark = 2
-        request.isFinish = isFinish
-        request.results = results.map { .init(index: $0, letter: .sent, isDuplicate: false) }
+        var call = given.call
+        (call.number, call.watermark, call.finish) = (1, 2, isFinish)
+        for index in results { call.results.append(index: index, status: .sent) }
+        guard let request = RecordRequest(call, lease: lease) else { return .gone }
         return state.record(request, nowMs, failsBetween: failsBetween, referee: referee)
     }
 }

@@ -3,27 +3,6 @@ internal import StreamWire
 
 // Conversions between the model's requests and replies and those of the product and the function library.
 
-extension ClaimRequest {
-    init(_ call: ClaimCall, lease: Int) {
-        self.init(
-            lease: lease,
-            connection: call.connection,
-            most: call.most,
-            wanted: call.wanted,
-            wantedSingle: call.wantedSingle,
-            window: call.window,
-            retryRoom: call.retries,
-            returned: call.returned,
-            single: call.permitsSingle,
-            fanout: call.permitsFanout,
-            cursor: NewsID(call.newsCursor),
-            report: call.answers,
-            quarantine: call.quarantine,
-            endings: call.endings
-        )
-    }
-}
-
 extension NewsID {
     var text: String { "\(ms)-\(sequence)" }
 
@@ -38,63 +17,15 @@ extension NewsID {
     }
 }
 
-extension RecordRequest {
-    /// Returns nil if the batch's name is not one of the model.
-    init?(_ call: RecordCall, lease: Int) {
-        guard let name = BatchName(job: call.job, batch: call.batch), let epoch = UInt64(call.epoch) else { return nil }
-        self.init(name: name, epoch: epoch, lease: lease)
-        number = call.late ? 0 : call.number
-        watermark = call.watermark
-        isFinish = call.finish
-        isLate = call.late
-        isSent = call.allSent
-        holdMs = call.holdMs
-        results = call.results.statuses.map {
-            Result(index: $0.index, letter: Letter($0.status), isDuplicate: $0.maybeDup)
-        }
-        firstAttempts = call.firstAttempts.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
-        retries = call.retries.map { Retry(index: $0.index, dueMs: $0.dueMs, history: History(packed: $0.packed)) }
-    }
-}
-
-extension Letter {
-    init(_ status: RecordCall.Status) {
-        switch status {
-        case .sent: self = .sent
-        case .failed: self = .failed
-        case .unknown: self = .unknown
-        case .cancelled: self = .cancelled
-        case .expired: self = .expired
-        }
-    }
-
-    /// The final status of an ending job; empty if the job continues.
-    var ending: String {
-        switch self {
-        case .cancelled: "cancelled"
-        case .expired: "expired"
-        case .none, .sent, .failed, .unknown: ""
-        }
-    }
-}
-
-extension History {
-    /// - Parameter packed: see `RecipientHistory.packed(with:)`.
+extension RecipientHistory {
+    /// - Parameter packed: see ``packed(with:)``.
     init(packed: String) {
         let parts = packed.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
-        self.init(attempts: Int(parts[0]) ?? 0, firstMs: Int64(parts[1]) ?? 0, isMaybeDuplicate: parts[2] == "1")
-    }
-
-    func packed(with recipient: String) -> String {
-        let history = RecipientHistory(attempts: attempts, firstAttemptMs: firstMs, maybeDuplicate: isMaybeDuplicate)
-        return history.packed(with: recipient)
-    }
-}
-
-extension ReconcileRequest.Known {
-    init?(_ known: FunctionLibrary.KnownBatch) {
-        guard let name = BatchName(known.name) else { return nil }
-        self.init(name: name, call: known.call, watermark: known.watermark)
+        self.init(
+            attempts: Int(parts[0]) ?? 0,
+            firstAttemptMs: Int64(parts[1]) ?? 0,
+            maybeDuplicate: parts[2] == "1"
+        )
     }
 }
 
@@ -107,14 +38,14 @@ extension RedisValue {
     }
 }
 
-extension ClaimReply {
+extension ClaimAnswer {
     /// The reply of `claim` in the form that the product parses.
     func value(_ jobs: [ProductJob]) -> RedisValue {
         let news = news.flatMap { event -> [RedisValue] in
             let id = ProductJob.id(event.job)
             switch event.kind {
             case .stop(let epoch): return [.text("stop"), .text(id), .text("\(epoch)")]
-            case .end(let letter): return [.text("end"), .text(id), .text(letter.ending)]
+            case .end(let status): return [.text("end"), .text(id), .text(status.rawValue)]
             }
         }
         return .named([
@@ -143,7 +74,7 @@ extension Given {
             "watermark": .number(watermark), "deliveries": .number(deliveries),
             "unsent": isFirst ? nil : .text(positions(.unsent)),
             "maybe_sent": isFirst ? nil : .text(positions(.maybeSent)), "recipients": recipients(job),
-            "ending": ending.ending.isEmpty ? nil : .text(ending.ending),
+            "ending": ending.map { .text($0.rawValue) },
             "quarantined": isQuarantined ? .number(1) : nil, "crashes": isQuarantined ? .number(crashes) : nil,
         ])
     }

@@ -3,13 +3,13 @@ internal import StreamWire
 /// One call from a worker to Redis, and its reply.
 final class Call {
     enum Request {
-        case claim(ClaimRequest)
+        case claim(ClaimCall)
         case record(RecordRequest)
         case renew(Int)
         case register(Int)
         case declareDead(Int, counter: Int)
         case deregister(Int)
-        case reconcile(ReconcileRequest)
+        case reconcile(Int, Int, isSameServer: Bool, [FunctionLibrary.KnownBatch])
         case release(Int, BatchName, epoch: UInt64, watermark: Int?)
         case spec(job: Int)
         case intake(job: Int, lease: Int?, connection: Int, window: Int)
@@ -18,7 +18,7 @@ final class Call {
     enum Reply {
         case none
         case fenced
-        case claim(ClaimReply)
+        case claim(ClaimAnswer)
         /// nil for an error reply. Some of the call's writes may have been applied.
         case record(RecordReply?)
         case renewed([(lease: Int, counter: Int)])

@@ -115,7 +115,9 @@ final class RedisModel {
         case .declareDead(let lease, let counter):
             call.reply = .count(box.value.declareDead(lease, counter: counter, now, referee: referee))
         case .deregister(let lease): call.reply = .count(box.value.deregister(lease, now, referee: referee))
-        case .reconcile(let request): call.reply = .reconciled(box.value.reconcile(request, referee: referee))
+        case .reconcile(let lease, let connection, let isSameServer, let known):
+            let taken = box.value.reconcile(lease, connection, isSameServer: isSameServer, known, referee: referee)
+            call.reply = .reconciled(taken)
         case .release(let lease, let name, let epoch, let watermark):
             box.value.release(lease, name, epoch: epoch, watermark: watermark, referee: referee)
         case .spec(let job): call.reply = .spec(isOpen: box.value.jobs[job].isOpen)

@@ -55,16 +55,14 @@ extension Runner {
     }
 
     /// Performs the actions from a place on. The process may be frozen between any two of them.
-    func performRest(from first: Int) {
+    private func performRest(from first: Int) {
         let incarnation = process.incarnation
         var next = first
         // A poison recipient may crash the process.
         while next < actions.count, process.incarnation == incarnation {
             if case .send = actions[next], next > first, world.freezes(process) {
-                return world.schedule(
-                    .thaw(self, action: next, incarnation: incarnation),
-                    at: process.frozenUntil
-                )
+                let rest = next
+                return world.schedule(process, at: process.frozenUntil) { [self] in performRest(from: rest) }
             }
             perform(actions[next])
             next += 1
@@ -100,7 +98,7 @@ extension Runner {
     }
 
     private func arm(_ timer: SendTimer, at time: UInt64) {
-        world.schedule(.timer(self, timer, incarnation: process.incarnation), at: world.now + delay(until: time))
+        world.schedule(process, at: world.now + delay(until: time)) { [self] in handle(.timer(timer)) }
     }
 
     private func release(_ batch: String, _ epoch: String, _ watermark: Int?) {
@@ -116,7 +114,7 @@ extension Runner {
         guard var request = RecordRequest(flush.call, lease: leaseName) else {
             return world.referees[project].violate("a flush has no valid batch: \(flush.call)")
         }
-        if world.breaks(.forgetWatermarks) { request.watermark = nil }
+        if world.breaks(.forgetWatermarks) { request.call.watermark = nil }
         world.send(.record(request), from: self, flush: id)
     }
 
@@ -125,8 +123,7 @@ extension Runner {
         switch flushes.handle(reply.map { .reply($0) } ?? .refused, of: id, now: localNow) {
         case .answered(let flush, let reply): handle(.flushed(flush, reply))
         case .writeAgain(let milliseconds):
-            let again = Simulation.Event.recordAgain(self, flush: id, incarnation: process.incarnation)
-            world.schedule(again, at: world.now + Int(milliseconds) * 1_000)
+            world.schedule(process, at: world.now + Int(milliseconds) * 1_000) { [self] in write(id) }
         case .none: break
         }
     }

@@ -23,7 +23,7 @@ final class Runner {
     var isPerforming = false
 
     // Requests to Redis.
-    private(set) var claimToken = 0
+    private var claimToken = 0
     private var claimDue = Int.max
     private(set) var intakes = 0
     var loading: Set<Int> = []
@@ -98,11 +98,10 @@ final class Runner {
         case .claim: claimLater(0)
         case .drain: handle(.drain)
         case .arm(let timer, let time):
-            let (connection, incarnation) = (session.connection, process.incarnation)
-            world.schedule(
-                .session(self, timer, connection: connection, incarnation: incarnation),
-                at: world.now + delay(until: time)
-            )
+            let connection = session.connection
+            world.schedule(process, at: world.now + delay(until: time)) { [self] in
+                handle(session: .timer(timer, connection: connection))
+            }
         }
     }
 
@@ -130,13 +129,8 @@ final class Runner {
     }
 
     private func compare(_ isSameServer: Bool) {
-        let request = ReconcileRequest(
-            lease: leaseName,
-            connection: process.data.generation,
-            isSameServer: isSameServer,
-            known: machine.known.compactMap { ReconcileRequest.Known($0) }
-        )
-        world.send(.reconcile(request), from: self)
+        let connection = process.data.generation
+        world.send(.reconcile(leaseName, connection, isSameServer: isSameServer, machine.known), from: self)
     }
 
     func reconciled(_ taken: [BatchName]?) {
@@ -183,10 +177,11 @@ final class Runner {
         guard due < claimDue else { return }
         claimDue = due
         claimToken += 1
-        world.schedule(.claim(self, token: claimToken, incarnation: process.incarnation), at: due)
+        let token = claimToken
+        world.schedule(process, at: due) { [self] in if token == claimToken { claim() } }
     }
 
-    func claim() {
+    private func claim() {
         claimDue = .max
         readResources()
         guard var call = machine.claimCall(worker: world.text(leaseName), plan: plan, now: instant) else {
@@ -194,7 +189,7 @@ final class Runner {
         }
         call.connection = process.data.generation
         plan.sent(call)
-        world.send(.claim(ClaimRequest(call, lease: leaseName)), from: self)
+        world.send(.claim(call), from: self)
     }
 
     func answered(_ call: Call, lease: Int) {
@@ -208,7 +203,7 @@ final class Runner {
             _ = plan.failed()
             return claimLater(0)
         }
-        guard case .reply(var reply)? = StreamWire.ClaimReply.parse(answer.value(world.jobs[project])) else {
+        guard case .reply(var reply)? = ClaimReply.parse(answer.value(world.jobs[project])) else {
             return world.referees[project].violate("the product cannot parse \(answer)")
         }
         clockOffsetMs = reply.nowMs - Scenario.epochMs - Int64(world.now / 1_000)

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareModel
 
 /// Disturbances of a run, and the operator's reactions.
 extension Simulation {
@@ -25,18 +26,18 @@ extension Simulation {
             for process in processes where process.isUp {
                 for link in [process.data, process.lease] where link.isReady { cut(process, link, redisIsGone: true) }
             }
-            schedule(.redisBack(losesState: loses > 0, clockMs: clockMs), at: now + length)
+            schedule(at: now + length) { [self] in redisBack(loses > 0, clockMs) }
         case .redisStalls(let length): redis.stallsUntil = max(redis.stallsUntil, now + length)
         case .clockStep(let ms): stepClock(ms)
         case .cancel(let project, let job):
             redis.projects[project].value.end(job, .cancelled, redis.nowMs, referee: referees[project])
         case .pause(let project, let job, let length):
             redis.projects[project].value.pause(job, redis.nowMs, referee: referees[project])
-            schedule(.resume(project: project, job: job), at: now + length)
+            schedule(at: now + length) { [self] in resume(project, job) }
         case .pauseProject(let project, let length):
             redis.projects[project].value.isPaused = true
             redis.projects[project].value.pausedAt = now
-            schedule(.resume(project: project, job: nil), at: now + length)
+            schedule(at: now + length) { [self] in resume(project, nil) }
         case .outage(let project, let length): fcm[project].outageUntil = now + length
         }
     }
@@ -54,7 +55,8 @@ extension Simulation {
         guard process.isUp, !process.isDraining, now >= process.frozenUntil else { return }
         process.isDraining = true
         for runner in process.runners { runner.handle(session: .drain) }
-        schedule(.drained(process, incarnation: process.incarnation, began: now), at: now + 10_000)
+        let began = now
+        schedule(process, at: now + 10_000) { [self] in checkDrain(process, began) }
     }
 
     private func stepClock(_ ms: Int64) {
@@ -71,7 +73,7 @@ extension Simulation {
     }
 
     func resume(_ project: Int, _ job: Int?) {
-        guard redis.isUp else { return schedule(.resume(project: project, job: job), at: now + 100_000) }
+        guard redis.isUp else { return schedule(at: now + 100_000) { [self] in resume(project, job) } }
         if let job {
             redis.projects[project].value.resume(job, referee: referees[project])
         } else {
@@ -81,14 +83,10 @@ extension Simulation {
 
     /// Delivers entries, lets the operator treat parked jobs, and checks for the end of the run. Called four times a
     /// second.
-    ///
-    /// - Returns: whether everything is finished.
-    func inspect() -> Bool {
-        guard redis.isUp else {
-            schedule(.inspect, at: now + 250_000)
-            return false
-        }
-        var isFinished = pushesLeft == 0
+    func inspect() {
+        defer { if !isFinished { schedule(at: now + 250_000) { [self] in inspect() } } }
+        guard redis.isUp else { return }
+        var isOver = pushesLeft == 0
         for (project, box) in redis.projects.enumerated() {
             if !box.value.entries.isEmpty { deliver(project) }
             for job in box.value.parked { operate(project, job) }
@@ -100,17 +98,16 @@ extension Simulation {
                     box.value.resume(job.number, referee: referees[project])
                 }
             }
-            isFinished = isFinished && box.value.entries.isEmpty && box.value.jobs.allSatisfy(\.isOver)
+            isOver = isOver && box.value.entries.isEmpty && box.value.jobs.allSatisfy(\.isOver)
         }
-        if now > scenario.deadline, !isFinished {
+        if now > scenario.deadline, !isOver {
             for (project, box) in redis.projects.enumerated() {
                 if let job = box.value.jobs.first(where: { !$0.isOver }) {
                     referees[project].violate("job \(job.number) is not finished: \(describe(job, box.value))")
                 }
             }
         }
-        if !isFinished { schedule(.inspect, at: now + 250_000) }
-        return isFinished
+        isFinished = isOver
     }
 
     /// The operator resumes a job that a guard paused, and later any that is still paused.
@@ -130,7 +127,7 @@ extension Simulation {
 
     private func describe(_ job: JobRecord, _ state: ProjectState) -> String {
         "\(job.kind), \(job.left) of \(job.total) left, next \(job.next), passed \(job.passed), open \(job.isOpen), "
-            + "paused \(job.isPaused), parked \(job.isParked), ending \(job.ending), again \(job.again), "
+            + "paused \(job.isPaused), parked \(job.isParked), ending \(String(describing: job.ending)), again \(job.again), "
             + "guards \(String(describing: job.guards)), deferred \(job.isDeferred), later \(state.later), "
             + "waiting \(job.waiting.count { $0 != nil }), orphans \(job.orphans), suspects \(state.suspects), "
             + "free \(state.orphans), active \(state.slot.active.map(\.turn.job)), "

@@ -2,31 +2,6 @@ internal import FanfareCore
 
 /// One run of a fleet, Redis and FCM in virtual time. The same seed gives the same run.
 public final class Simulation {
-    enum Event {
-        case push(Scenario.Push)
-        case entry(Runner, job: Int, incarnation: Int)
-        case claim(Runner, token: Int, incarnation: Int)
-        case timer(Runner, SendTimer, incarnation: Int)
-        case session(Runner, SessionMachine.Timer, connection: Int, incarnation: Int)
-        case recordAgain(Runner, flush: UInt64, incarnation: Int)
-        /// A process that was frozen between two actions performs the rest.
-        case thaw(Runner, action: Int, incarnation: Int)
-        case reach(Call)
-        case answer(Call)
-        case arrive(Flight)
-        case completed(Flight)
-        case beat(WorkerProcess, incarnation: Int)
-        case connected(WorkerProcess, isLease: Bool, incarnation: Int, generation: Int)
-        case boot(WorkerProcess)
-        case drained(WorkerProcess, incarnation: Int, began: Int)
-        case exit(WorkerProcess, incarnation: Int)
-        case disturb(Scenario.Disturbance)
-        case remember
-        case redisBack(losesState: Bool, clockMs: Int64)
-        case resume(project: Int, job: Int?)
-        case inspect
-    }
-
     public let seed: UInt64
     let scenario: Scenario
     let clock: Clock
@@ -40,7 +15,9 @@ public final class Simulation {
     /// Decides when processes are frozen between two actions. A separate generator, too.
     var freezingDice: Dice
     var freezesLeft: Int
-    private var queue = EventQueue<Event>()
+    private var queue = EventQueue<() -> Void>()
+    /// Whether every job has ended.
+    var isFinished = false
     var processes: [WorkerProcess] = []
     var pushesLeft: Int
     var poison: [[Int: Int]]
@@ -96,7 +73,6 @@ public final class Simulation {
     var now: Int { clock.now }
     var referees: [Referee] { redis.referees }
     func breaks(_ mutation: Mutation) -> Bool { clock.mutation == mutation }
-    func schedule(_ event: Event, at time: Int) { queue.add(event, at: max(time, now)) }
     func isPoison(_ project: Int, _ job: Int, _ index: Int) -> Bool { poison[project][job] == index }
 
     func text(_ lease: Int) -> String {
@@ -112,18 +88,19 @@ public final class Simulation {
     ///
     /// - Returns: the first broken rule, if any, and the counts of the run.
     public func run() -> (violation: String?, tally: Tally) {
-        for process in processes { schedule(.boot(process), at: dice.int(0...500_000)) }
-        for push in scenario.pushes { schedule(.push(push), at: push.time) }
+        for process in processes { schedule(at: dice.int(0...500_000)) { [self] in boot(process) } }
+        for push in scenario.pushes { schedule(at: push.time) { [self] in self.push(push) } }
         for (time, what) in scenario.disturbances {
-            if case .redisGone(_, let loses, _) = what, loses > 0 { schedule(.remember, at: max(0, time - loses)) }
-            schedule(.disturb(what), at: time)
+            if case .redisGone(_, let loses, _) = what, loses > 0 {
+                schedule(at: max(0, time - loses)) { [redis] in redis.remember() }
+            }
+            schedule(at: time) { [self] in disturb(what) }
         }
-        schedule(.inspect, at: 250_000)
-        var isDone = false
-        while !isDone, clock.violation == nil, let (time, event) = queue.next() {
+        schedule(at: 250_000) { [self] in inspect() }
+        while !isFinished, clock.violation == nil, let (time, body) = queue.next() {
             clock.now = time
             clock.tally.events += 1
-            isDone = handle(event)
+            body()
         }
         if clock.violation == nil { for (box, referee) in zip(redis.projects, referees) { referee.judge(box.value) } }
         clock.tally.time = now
@@ -132,58 +109,20 @@ public final class Simulation {
         return (clock.violation, clock.tally)
     }
 
-    /// Handles an event; returns true when everything is finished.
-    private func handle(_ event: Event) -> Bool {
-        switch event {
-        case .push(let push): self.push(push)
-        case .entry(let runner, let job, let incarnation):
-            if isAwake(runner.process, incarnation, event) { runner.received(job) }
-        case .claim(let runner, let token, let incarnation):
-            if token == runner.claimToken, isAwake(runner.process, incarnation, event) { runner.claim() }
-        case .timer(let runner, let timer, let incarnation):
-            if isAwake(runner.process, incarnation, event) { runner.handle(.timer(timer)) }
-        case .session(let runner, let timer, let connection, let incarnation):
-            if isAwake(runner.process, incarnation, event) {
-                runner.handle(session: .timer(timer, connection: connection))
-            }
-        case .recordAgain(let runner, let flush, let incarnation):
-            if isAwake(runner.process, incarnation, event) { runner.write(flush) }
-        case .thaw(let runner, let action, let incarnation):
-            if isAwake(runner.process, incarnation, event) { runner.performRest(from: action) }
-        case .reach(let call): reach(call)
-        case .answer(let call): answer(call)
-        case .arrive(let flight): arrive(flight)
-        case .completed(let flight):
-            if isAwake(flight.runner.process, flight.incarnation, event) { flight.runner.completed(flight) }
-        case .beat(let process, let incarnation):
-            if isAwake(process, incarnation, event) { beat(process) }
-        case .connected(let process, let isLease, let incarnation, let generation):
-            let link = isLease ? process.lease : process.data
-            if generation == link.generation, isAwake(process, incarnation, event) { connected(process, link) }
-        case .boot(let process): boot(process)
-        case .drained(let process, let incarnation, let began):
-            if isAwake(process, incarnation, event) { checkDrain(process, began) }
-        case .exit(let process, let incarnation):
-            if process.incarnation == incarnation, process.isUp {
-                crash(process, downFor: dice.int(50_000...2_000_000))
-            }
-        case .disturb(let what): disturb(what)
-        case .remember: redis.remember()
-        case .redisBack(let losesState, let clockMs): redisBack(losesState, clockMs)
-        case .resume(let project, let job): resume(project, job)
-        case .inspect: return inspect()
-        }
-        return false
-    }
+    func schedule(at time: Int, _ body: @escaping () -> Void) { queue.add(body, at: max(time, now)) }
 
-    /// Whether a process can handle an event now. A frozen process handles it when it resumes.
-    private func isAwake(_ process: WorkerProcess, _ incarnation: Int, _ event: Event) -> Bool {
-        guard process.isUp, process.incarnation == incarnation else { return false }
-        guard now >= process.frozenUntil else {
-            schedule(event, at: process.frozenUntil)
-            return false
+    /// Schedules what a process does unless it has ended. A frozen process does it when it resumes.
+    ///
+    /// - Parameter incarnation: nil for the present one.
+    func schedule(_ process: WorkerProcess, incarnation: Int? = nil, at time: Int, _ body: @escaping () -> Void) {
+        let incarnation = incarnation ?? process.incarnation
+        schedule(at: time) { [self] in
+            guard process.isUp, process.incarnation == incarnation else { return }
+            guard now >= process.frozenUntil else {
+                return schedule(process, incarnation: incarnation, at: process.frozenUntil, body)
+            }
+            body()
         }
-        return true
     }
 
     // MARK: Calls
@@ -192,7 +131,7 @@ public final class Simulation {
         let link = isLease ? runner.process.lease : runner.process.data
         let call = Call(request, runner: runner, link: link, sentAt: now, flush: flush)
         guard runner.process.isUp, link.isReady else { return runner.failed(call) }
-        schedule(.reach(call), at: link.arrival(call, latency: latency(link), now: now))
+        schedule(at: link.arrival(call, latency: latency(link), now: now)) { [self] in reach(call) }
     }
 
     private func latency(_ link: Link) -> Int {
@@ -208,21 +147,20 @@ public final class Simulation {
     private func reach(_ call: Call) {
         guard !call.isLost, redis.isUp else { return }
         let due = max(redis.stallsUntil, call.notBefore)
-        guard now >= due else { return schedule(.reach(call), at: due) }
+        guard now >= due else { return schedule(at: due) { [self] in reach(call) } }
         redis.apply(call)
         call.isApplied = true
         trace?("\(now) \(call.runner.leaseName) p\(call.runner.project) \(call.request) -> \(call.reply)")
         guard call.generation == call.link.generation, call.incarnation == call.runner.process.incarnation else {
             return
         }
-        schedule(.answer(call), at: call.link.answer(latency: latency(call.link), now: now))
+        let time = call.link.answer(latency: latency(call.link), now: now)
+        schedule(call.runner.process, incarnation: call.incarnation, at: time) { [self] in answer(call) }
     }
 
     private func answer(_ call: Call) {
         let runner = call.runner
-        guard call.generation == call.link.generation, isAwake(runner.process, call.incarnation, .answer(call)) else {
-            return
-        }
+        guard call.generation == call.link.generation else { return }
         call.link.answered(call)
         switch call.request {
         case .claim(let request): runner.answered(call, lease: request.lease)
@@ -253,15 +191,10 @@ public final class Simulation {
     }
 
     private func reconnect(_ process: WorkerProcess, _ link: Link, within delay: Int) {
-        schedule(
-            .connected(
-                process,
-                isLease: link.isLease,
-                incarnation: process.incarnation,
-                generation: link.generation
-            ),
-            at: now + delay
-        )
+        let generation = link.generation
+        schedule(process, at: now + delay) { [self] in
+            if generation == link.generation { connected(process, link) }
+        }
     }
 
     private func connected(_ process: WorkerProcess, _ link: Link) {
@@ -281,10 +214,7 @@ public final class Simulation {
             send(.renew(runner.leaseName), from: runner, isLease: true)
             runner.handle(session: .tick)
         }
-        schedule(
-            .beat(process, incarnation: process.incarnation),
-            at: now + Int(scenario.renewMs) * 1_000
-        )
+        schedule(process, at: now + Int(scenario.renewMs) * 1_000) { [self] in beat(process) }
     }
 
     // MARK: Processes
@@ -298,7 +228,7 @@ public final class Simulation {
         process.quarantine.reset()
         reconnect(process, process.data, within: dice.int(1_000...20_000))
         reconnect(process, process.lease, within: dice.int(1_000...20_000))
-        schedule(.beat(process, incarnation: process.incarnation), at: now + 100_000)
+        schedule(process, at: now + 100_000) { [self] in beat(process) }
     }
 
     /// Ends a process like `kill -9`. Its calls and sends in flight continue.
@@ -311,26 +241,31 @@ public final class Simulation {
         process.quarantine.reset()
         cut(process, process.data)
         cut(process, process.lease)
-        schedule(.boot(process), at: now + length)
+        schedule(at: now + length) { [self] in boot(process) }
     }
 
-    private func checkDrain(_ process: WorkerProcess, _ began: Int) {
+    func checkDrain(_ process: WorkerProcess, _ began: Int) {
         let isDrained = process.runners.allSatisfy(\.isDrained)
         guard isDrained || now - began > 10_000_000 else {
-            return schedule(.drained(process, incarnation: process.incarnation, began: began), at: now + 50_000)
+            return schedule(process, at: now + 50_000) { [self] in checkDrain(process, began) }
         }
         if isDrained {
             for runner in process.runners where runner.lease.isHeld {
                 send(.deregister(runner.leaseName), from: runner)
             }
         }
-        schedule(.exit(process, incarnation: process.incarnation), at: now + 200_000)
+        let incarnation = process.incarnation
+        schedule(at: now + 200_000) { [self] in
+            if process.incarnation == incarnation { crash(process, downFor: dice.int(50_000...2_000_000)) }
+        }
     }
 
     // MARK: Jobs
 
     private func push(_ push: Scenario.Push) {
-        guard redis.isUp, now >= redis.stallsUntil else { return schedule(.push(push), at: now + 200_000) }
+        guard redis.isUp, now >= redis.stallsUntil else {
+            return schedule(at: now + 200_000) { [self] in self.push(push) }
+        }
         pushesLeft -= 1
         redis.projects[push.project].value.entries.append((push.job, 0))
         deliver(push.project)
@@ -348,10 +283,7 @@ public final class Simulation {
             let reader = dice.pick(readers)
             guard let runner = reader.runner(of: project) else { continue }
             redis.projects[project].value.entries[at].readAtMs = redis.nowMs
-            schedule(
-                .entry(runner, job: entry.job, incarnation: reader.incarnation),
-                at: now + latency(reader.data)
-            )
+            schedule(reader, at: now + latency(reader.data)) { runner.received(entry.job) }
         }
     }
 
@@ -362,9 +294,13 @@ public final class Simulation {
         if !isQuiet, dice.chance(scenario.unsentChance) {
             flight.answer = .unsent
             referees[flight.runner.project].wasRefused(flight.index, of: flight.job)
-            return schedule(.completed(flight), at: now + dice.int(100...20_000))
+            return complete(flight, at: now + dice.int(100...20_000))
         }
-        schedule(.arrive(flight), at: now + oneWay)
+        schedule(at: now + oneWay) { [self] in arrive(flight) }
+    }
+
+    private func complete(_ flight: Flight, at time: Int) {
+        schedule(flight.runner.process, incarnation: flight.incarnation, at: time) { flight.runner.completed(flight) }
     }
 
     private var oneWay: Int { scenario.fcmLatency * 2 / 5 + dice.int(0...scenario.fcmLatency / 5) }
@@ -384,11 +320,11 @@ public final class Simulation {
             flight.answer = .slowDown(retryAfterMs: 1_000)
         }
         switch flight.answer {
-        case .accepted: schedule(.completed(flight), at: now + oneWay)
-        case .lost: schedule(.completed(flight), at: flight.startedAt + scenario.requestTimeout)
+        case .accepted: complete(flight, at: now + oneWay)
+        case .lost: complete(flight, at: flight.startedAt + scenario.requestTimeout)
         case .failed, .busy, .slowDown, .unsent:
             referees[project].wasRefused(flight.index, of: flight.job)
-            schedule(.completed(flight), at: now + oneWay)
+            complete(flight, at: now + oneWay)
         }
     }
 }

@@ -13,13 +13,6 @@ struct FanoutSlot: Equatable, Sendable {
         var entrySequence: Int64
         var job: Int
 
-        init(priority: Int, entryMs: Int64, entrySequence: Int64, job: Int) {
-            self.priority = priority
-            self.entryMs = entryMs
-            self.entrySequence = entrySequence
-            self.job = job
-        }
-
         static func < (left: Turn, right: Turn) -> Bool {
             if left.priority != right.priority { return left.priority > right.priority }
             if left.entryMs != right.entryMs { return left.entryMs < right.entryMs }
@@ -50,11 +43,7 @@ struct FanoutSlot: Equatable, Sendable {
     private(set) var waiting: [Turn] = []
     private(set) var active: [Holder] = []
 
-    init() {}
-
     func isActive(_ job: Int) -> Bool { active.contains { $0.turn.job == job } }
-
-    func epoch(of job: Int) -> UInt64? { active.first { $0.turn.job == job }?.epoch }
 
     /// Adds a job to the queue, ordered by priority and age. Idempotent.
     mutating func wait(_ turn: Turn) {
@@ -86,7 +75,6 @@ struct FanoutSlot: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - limit: how many may be active, normally 1.
-    ///   - isQuiet: no fan-out may begin now (the busy minutes of the hour); active ones continue.
     ///   - canRun: whether the job may be sent and has first-pass work that no worker holds. A job that cannot run is
     ///     removed from the queue and has to be added again.
     ///   - mayBegin: whether the guards of a job that can run let it begin a send now; otherwise it leaves the queue.
@@ -94,7 +82,6 @@ struct FanoutSlot: Equatable, Sendable {
     mutating func fill(
         nowMs: Int64,
         limit: Int,
-        isQuiet: Bool = false,
         canRun: (Int) -> Bool,
         mayBegin: (Int) -> Bool = { _ in true },
         nextEpoch: () -> UInt64
@@ -114,7 +101,6 @@ struct FanoutSlot: Equatable, Sendable {
                 waiting.removeFirst()
                 continue
             }
-            if isQuiet { break }
             if active.count >= limit {
                 guard head.priority >= Self.urgent,
                     // A fan-out that runs in FCM cannot be preempted.

@@ -1,23 +1,8 @@
 internal import FanfareModel
 internal import StreamWire
 
-/// Request of the library's `claim`, reduced to the arguments that the model uses.
-struct ClaimRequest {
-    var lease: Int
-    /// Grows with each connection of the worker.
-    var connection: Int
-    var most: Int
-    var wanted: Int
-    var wantedSingle: Int
-    var window: Int
-    var retryRoom: Int
-    var returned: Int
-    var single: Int
-    var fanout: Int
-    var cursor: NewsID
-    var report: AnswerReport?
-    var quarantine: ClaimCall.Quarantine?
-    var endings: Int?
+extension ClaimCall {
+    var lease: Int { Int(worker) ?? 0 }
 }
 
 struct NewsID: Comparable {
@@ -33,7 +18,7 @@ struct News {
     enum Kind {
         /// Workers release the job's batches that were claimed up to this epoch.
         case stop(epoch: UInt64)
-        case end(Letter)
+        case end(ResultStatus)
     }
     var id: NewsID
     var kind: Kind
@@ -48,16 +33,16 @@ struct Given {
     var epoch: UInt64
     var watermark: Int
     var deliveries: Int
-    var ending: Letter
+    var ending: ResultStatus?
     var isQuarantined: Bool
     /// Of a quarantined batch.
     var crashes = 0
     var indexes: [Int]
     var fates: [Fate]
-    var histories: [History]
+    var histories: [RecipientHistory]
 }
 
-struct ClaimReply {
+struct ClaimAnswer {
     var nowMs: Int64
     var holdMs: Int64
     var nextDueMs: Int64
@@ -71,46 +56,16 @@ struct ClaimReply {
     var claims: [Given]
 }
 
+/// The library's `record`, with its names as the model has them.
 struct RecordRequest {
-    struct Result {
-        var index: Int
-        var letter: Letter
-        var isDuplicate: Bool
-    }
-    struct Retry {
-        var index: Int
-        var dueMs: Int64
-        var history: History
-    }
+    let name: BatchName
+    let epoch: UInt64
+    let lease: Int
+    var call: RecordCall
 
-    var name: BatchName
-    var epoch: UInt64
-    var lease: Int
-    var number = 0
-    var watermark: Int?
-    var isFinish = false
-    var isLate = false
-    var isSent = false
-    var holdMs: Int64 = 0
-    var results: [Result] = []
-    var retries: [Retry] = []
-    /// First attempts that the flush reports; true for a failed one.
-    var firstAttempts: [Bool] = []
-}
-
-/// Request of a worker on a new connection: compares the batches that it holds with Redis' state.
-struct ReconcileRequest {
-    struct Known {
-        var name: BatchName
-        /// Number of the last call that Redis confirmed; 0 for none.
-        var call: Int
-        /// Sends below this position may have begun.
-        var watermark: Int
+    /// Returns nil if the batch's name is not one of the model.
+    init?(_ call: RecordCall, lease: Int) {
+        guard let name = BatchName(job: call.job, batch: call.batch), let epoch = UInt64(call.epoch) else { return nil }
+        (self.name, self.epoch, self.lease, self.call) = (name, epoch, lease, call)
     }
-
-    var lease: Int
-    var connection: Int
-    /// Whether Redis is the same server as on the previous connection, so that it lost no state.
-    var isSameServer: Bool
-    var known: [Known]
 }

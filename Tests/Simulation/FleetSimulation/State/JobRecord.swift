@@ -1,18 +1,11 @@
+internal import FanfareModel
+internal import StreamWire
+
 enum JobClass: Sendable {
     case single, group, fanout, broadcast
 
     /// Whether FCM counts the job among the fan-outs that share its capacity.
     var takesTurns: Bool { self == .fanout || self == .broadcast }
-}
-
-/// The final result of a recipient, or `none`.
-enum Letter: UInt8, Sendable { case none, sent, failed, unknown, cancelled, expired }
-
-/// The earlier attempts of a recipient.
-struct History: Equatable, Sendable {
-    var attempts = 0
-    var firstMs: Int64 = 0
-    var isMaybeDuplicate = false
 }
 
 /// The name of a batch: the number of a first-pass batch, the epoch of a retry batch.
@@ -55,18 +48,19 @@ struct JobRecord {
     var again = false
     var isPaused = false
     var isParked = false
-    var ending: Letter = .none
+    var ending: ResultStatus?
     /// True time at which the job was paused, ended or parked; nil while it runs. Only for the referee.
     var stoppedAt: Int?
 
-    var done: [Letter]
+    /// The result of each recipient; nil before it.
+    var done: [ResultStatus?]
     var isDuplicate: [Bool]
     /// Number of results written to the stream, by recipient.
     var written: [UInt8]
     /// Number of results, by recipient, whose call failed after the entry. The repeated call writes them again.
     var unmarked: [UInt8]
-    var counters = [Int](repeating: 0, count: 6)
-    var waiting: [History?]
+    var counters: [ResultStatus: Int] = [:]
+    var waiting: [RecipientHistory?]
     /// Consecutive crashes of workers that held a waiting recipient, by recipient.
     var crashed: [Int: Int] = [:]
     var held: [Due] = []
@@ -91,7 +85,7 @@ struct JobRecord {
         self.expiresAtMs = expiresAtMs
         self.holdMs = holdMs
         left = total
-        done = Array(repeating: .none, count: total)
+        done = Array(repeating: nil, count: total)
         isDuplicate = Array(repeating: false, count: total)
         written = Array(repeating: 0, count: total)
         unmarked = written

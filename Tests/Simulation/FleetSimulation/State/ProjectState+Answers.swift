@@ -1,4 +1,5 @@
 internal import FanfareModel
+internal import StreamWire
 
 /// The parts of `claim` besides work: reports of FCM's answers, permits and news.
 extension ProjectState {
@@ -16,11 +17,11 @@ extension ProjectState {
         }
     }
 
-    mutating func lend(_ request: ClaimRequest, isStopped: Bool, _ nowMs: Int64, referee: Referee) -> Int {
+    mutating func lend(_ request: ClaimCall, isStopped: Bool, _ nowMs: Int64, referee: Referee) -> Int {
         let lent = governor.lend(
             returned: request.returned,
-            single: isStopped ? 0 : request.single,
-            fanout: isStopped ? 0 : request.fanout,
+            single: isStopped ? 0 : request.permitsSingle,
+            fanout: isStopped ? 0 : request.permitsFanout,
             nowMs: nowMs
         )
         referee.paces(governor.level ?? 0)

@@ -1,16 +1,24 @@
+internal import FanfareModel
 internal import StreamWire
 
 /// The library's `claim`: chooses work for a worker.
 extension ProjectState {
-    mutating func claim(_ request: ClaimRequest, _ nowMs: Int64, referee: Referee) -> ClaimReply? {
+    mutating func claim(_ request: ClaimCall, _ nowMs: Int64, referee: Referee) -> ClaimAnswer? {
         guard hasLease(request.lease), isCurrent(request.connection, of: request.lease, referee: referee) else {
             return nil
         }
         startDueJobs(nowMs, referee: referee)
         applyLater(nowMs, referee: referee)
-        applyAnswers(request.report, nowMs, referee: referee)
+        applyAnswers(request.answers, nowMs, referee: referee)
         let holdMs = governor.holdMs(nowMs: nowMs)
-        var order = Order(request: request)
+        var order = Order(
+            lease: request.lease,
+            most: request.most,
+            window: request.window,
+            wanted: request.wanted,
+            wantedSingle: request.wantedSingle,
+            retryRoom: request.retries
+        )
         let endings = request.endings ?? min(request.most, ClaimCall.usualEndings)
         claimEnding(&order, limit: endings, nowMs, referee: referee)
         if order.most > 0 { order.most += order.claims.count }
@@ -39,9 +47,9 @@ extension ProjectState {
         let isQuarantining = quarantined == request.lease && request.quarantine != ClaimCall.Quarantine.none
         let isStopped = isPaused || (isQuarantining && held(by: request.lease) == 0)
         let permits = lend(request, isStopped: isStopped, nowMs, referee: referee)
-        let fresh = newsAfter(request.cursor, referee: referee)
+        let fresh = newsAfter(NewsID(request.newsCursor), referee: referee)
         let due = min(retry.first?.ms ?? .max, scheduled.first?.ms ?? .max, later.values.min() ?? .max)
-        return ClaimReply(
+        return ClaimAnswer(
             nowMs: nowMs,
             holdMs: holdMs,
             nextDueMs: due == .max ? 0 : due,
@@ -49,7 +57,7 @@ extension ProjectState {
             isPaused: isPaused,
             suspect: holdMs == 0 && !isPaused && quarantined == request.lease ? suspect : nil,
             unfinished: openCount + entries.count,
-            cursor: fresh.last?.id ?? min(request.cursor, lastNews),
+            cursor: fresh.last?.id ?? min(NewsID(request.newsCursor), lastNews),
             news: fresh,
             claims: order.claims
         )
@@ -64,15 +72,6 @@ extension ProjectState {
         var wantedSingle: Int
         var retryRoom: Int
         var claims: [Given] = []
-
-        init(request: ClaimRequest) {
-            lease = request.lease
-            most = request.most
-            window = request.window
-            wanted = request.wanted
-            wantedSingle = request.wantedSingle
-            retryRoom = request.retryRoom
-        }
 
         var hasRoom: Bool { claims.count < most && wanted + wantedSingle > 0 }
         var hasRoomForSingles: Bool { claims.count < most && wantedSingle > 0 }
@@ -132,7 +131,7 @@ extension ProjectState {
     mutating func openBatch(
         _ name: BatchName,
         indexes: [Int],
-        histories: [History],
+        histories: [RecipientHistory],
         watermark: Int? = nil,
         grantedAt: Int? = nil,
         _ order: inout Order,
@@ -187,7 +186,7 @@ extension ProjectState {
         openBatch(
             name,
             indexes: Array(from..<from + count),
-            histories: Array(repeating: History(), count: count),
+            histories: Array(repeating: RecipientHistory(), count: count),
             watermark: most,
             grantedAt: referee.now,
             &order,
@@ -213,9 +212,9 @@ extension ProjectState {
             return nil
         }
         var fates: [Fate] = []
-        var histories: [History] = []
+        var histories: [RecipientHistory] = []
         for (position, index) in batch.indexes.enumerated() {
-            histories.append((name.isRetry ? job.waiting[index] : nil) ?? History())
+            histories.append((name.isRetry ? job.waiting[index] : nil) ?? RecipientHistory())
             if batch.handedOn[position] || job.done[index] != .none {
                 fates.append(.finished)
             } else {
@@ -250,7 +249,7 @@ extension ProjectState {
     mutating func openRetry(_ id: Int, _ indexes: [Int], _ order: inout Order, _ nowMs: Int64) {
         let epoch = nextEpoch(nowMs)
         let name = BatchName(job: id, part: Int(epoch), isRetry: true)
-        let histories = indexes.map { jobs[id].waiting[$0] ?? History() }
+        let histories = indexes.map { jobs[id].waiting[$0] ?? RecipientHistory() }
         let watermark = jobs[id].ending == .none ? nil : 0
         openBatch(name, indexes: indexes, histories: histories, watermark: watermark, &order, epoch: epoch)
         guard !jobs[id].crashed.isEmpty else { return }

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// Jobs that are ending, whose recipients `claim` gives to be ended without a send.
 extension ProjectState {
     /// Claims one batch of each ending job in turn. Nothing of them is sent, so they take no room of other work.

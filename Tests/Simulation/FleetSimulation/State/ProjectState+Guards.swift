@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareModel
 internal import StreamWire
 
 /// The library's guards of jobs; see guards.lua. Send windows are left out: they follow the time of the day.
@@ -80,7 +81,7 @@ extension ProjectState {
             reply.paused = paused
             if paused == .canary { reply.reason = "canary" }
         }
-        guard isOwned, let asked = request.watermark else { return isGuarded ? reply : nil }
+        guard isOwned, let asked = request.call.watermark else { return isGuarded ? reply : nil }
         var granted = (watermark: known, waitMs: Int64(1_000))
         if isFirstTime { granted = raise(request.name, known, asked, nowMs, referee: referee) }
         batches[request.name]?.watermark = max(known, granted.watermark)
@@ -121,7 +122,9 @@ extension ProjectState {
         let id = request.name.job
         guard var guards = jobs[id].guards, jobs[id].ending == .none, jobs[id].left > 0 else { return nil }
         if isFirstTime, guards.mostFailed != nil {
-            guards.sample = (guards.sample + request.firstAttempts).suffix(guards.sampleSize)
+            // The letters of failures; see FirstAttempt.swift.
+            let hasFailed = request.call.firstAttempts.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+            guards.sample = (guards.sample + hasFailed).suffix(guards.sampleSize)
             jobs[id].guards = guards
         }
         guard guards.hold == .none else { return nil }

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// The states of jobs: queued, paused, parked, ending, ended.
 extension ProjectState {
     static func hasFirstPass(_ job: JobRecord) -> Bool {
@@ -84,13 +86,13 @@ extension ProjectState {
     }
 
     /// Ends a job early: workers write the result of each unfinished recipient without a send.
-    mutating func end(_ id: Int, _ letter: Letter, _ nowMs: Int64, referee: Referee) {
+    mutating func end(_ id: Int, _ status: ResultStatus, _ nowMs: Int64, referee: Referee) {
         guard jobs[id].isOpen, jobs[id].ending == .none else { return }
         jobs[id].isPaused = false
         jobs[id].isParked = false
         jobs[id].guards?.hold = .none
         later[id] = nil
-        jobs[id].ending = letter
+        jobs[id].ending = status
         jobs[id].stoppedAt = jobs[id].stoppedAt ?? referee.now
         parked.removeAll { $0 == id }
         scheduled.removeAll { $0.job == id }
@@ -102,7 +104,7 @@ extension ProjectState {
         dequeue(id)
         slot.release(id)
         ending.append(id)
-        appendNews(.end(letter), id, nowMs)
+        appendNews(.end(status), id, nowMs)
     }
 
     // MARK: Operators' commands

@@ -1,3 +1,5 @@
+internal import StreamWire
+
 /// Leases of workers, and the batches of dead workers.
 extension ProjectState {
     mutating func register(_ lease: Int, referee: Referee) {
@@ -96,39 +98,47 @@ extension ProjectState {
     /// orphans. Batches whose later calls Redis lost are taken from the worker.
     ///
     /// - Returns: the batches that were taken; nil for a call of an earlier connection.
-    mutating func reconcile(_ request: ReconcileRequest, referee: Referee) -> [BatchName]? {
-        let lease = request.lease
-        guard isCurrent(request.connection, of: lease, referee: referee) else { return nil }
+    mutating func reconcile(
+        _ lease: Int,
+        _ connection: Int,
+        isSameServer: Bool,
+        _ all: [FunctionLibrary.KnownBatch],
+        referee: Referee
+    ) -> [BatchName]? {
+        guard isCurrent(connection, of: lease, referee: referee) else { return nil }
         var taken: [BatchName] = []
-        for known in request.known where !referee.breaks(.closeUnchecked) && isForgotten(known, of: lease) {
-            taken.append(known.name)
-            if let batch = batches[known.name] {
+        var names: Set<BatchName> = []
+        for known in all {
+            guard let name = BatchName(known.name) else { continue }
+            names.insert(name)
+            guard !referee.breaks(.closeUnchecked), isForgotten(name, call: known.call, of: lease) else { continue }
+            taken.append(name)
+            if let batch = batches[name] {
                 takeBack(
-                    known.name,
+                    name,
                     of: lease,
                     watermark: max(batch.watermark, known.watermark),
                     isKnown: true,
                     referee: referee
                 )
-            } else if !known.name.isRetry {
+            } else if !name.isRetry {
                 // The next holder needs the watermark.
-                rolledBack[known.name] = known.watermark
+                rolledBack[name] = known.watermark
             }
         }
-        let names = Set(request.known.map(\.name))
         for name in (claims[lease] ?? []).sorted() where !names.contains(name) {
             // The previous holder of a batch that was taken over may have sent to its recipients.
-            let isUnsent = request.isSameServer && batches[name]?.deliveries == 1
+            let isUnsent = isSameServer && batches[name]?.deliveries == 1
             takeBack(name, of: lease, watermark: isUnsent ? 0 : nil, isKnown: false, referee: referee)
         }
         return taken
     }
 
-    private func isForgotten(_ known: ReconcileRequest.Known, of lease: Int) -> Bool {
-        if let batch = batches[known.name] { return batch.owner == lease && batch.call < known.call }
-        let job = jobs[known.name.job]
+    private func isForgotten(_ name: BatchName, call: Int, of lease: Int) -> Bool {
+        if let batch = batches[name] { return batch.owner == lease && batch.call < call }
+        let job = jobs[name.job]
         // A claimed first-pass batch that no longer exists was finished; only the answer was lost.
-        return job.isOpen && (known.name.isRetry || known.name.part * batchSize >= job.next)
+        return job.isOpen && (name.isRetry || name.part * batchSize >= job.next)
     }
 
     /// Takes a batch from a live worker. A nil watermark leaves the stored one unchanged.

@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import StreamWire
 
 /// The library's `intake` and `record`.
@@ -32,19 +33,12 @@ extension ProjectState {
             isCurrent(connection, of: lease, referee: referee)
         {
             var order = Order(
-                request: ClaimRequest(
-                    lease: lease,
-                    connection: connection,
-                    most: 1,
-                    wanted: job.total,
-                    wantedSingle: job.total,
-                    window: window,
-                    retryRoom: 0,
-                    returned: 0,
-                    single: 0,
-                    fanout: 0,
-                    cursor: NewsID()
-                )
+                lease: lease,
+                most: 1,
+                window: window,
+                wanted: job.total,
+                wantedSingle: job.total,
+                retryRoom: 0
             )
             jobs[id].next = job.total
             let epoch = nextEpoch(nowMs)
@@ -65,7 +59,7 @@ extension ProjectState {
         openBatch(
             BatchName(job: id, part: 0, isRetry: false),
             indexes: Array(0..<count),
-            histories: Array(repeating: History(), count: count),
+            histories: Array(repeating: RecipientHistory(), count: count),
             &order,
             epoch: epoch
         )
@@ -89,7 +83,7 @@ extension ProjectState {
         _ = removeClaim(request.name, of: request.lease)
         groupsOn.remove(request.name)
         // After a rollback to before the job's intake.
-        if request.isLate, !jobs[request.name.job].isOver { rolledBack[request.name] = batchSize }
+        if request.call.late, !jobs[request.name.job].isOver { rolledBack[request.name] = batchSize }
     }
 
     /// Records one flush of one batch: first the results entry, then everything else in one step. With `failsBetween`
@@ -102,15 +96,15 @@ extension ProjectState {
         failsBetween: Bool = false,
         referee: Referee
     ) -> RecordReply? {
-        let name = request.name
+        let (name, call) = (request.name, request.call)
         let id = name.job
         guard jobs[id].isOpen else {
             forget(request)
             return .gone
         }
-        let isOwned = !request.isLate && owns(request, referee: referee)
-        if !isOwned, !request.isLate { return .stale }
-        if request.isLate, !name.isRetry, name.part * batchSize >= jobs[id].next, rolledBack[name] == nil {
+        let isOwned = !call.late && owns(request, referee: referee)
+        if !isOwned, !call.late { return .stale }
+        if call.late, !name.isRetry, name.part * batchSize >= jobs[id].next, rolledBack[name] == nil {
             // After a rollback to before the batch's claim.
             rolledBack[name] = 0
         }
@@ -119,15 +113,15 @@ extension ProjectState {
             referee.decided(request, batch: batches[name], isHeld: isHeld)
         }
         let isMarkedFirst = referee.breaks(.markBeforeWrite)
-        let new = request.results.filter { jobs[id].done[$0.index] == .none || referee.breaks(.writeTwice) }
+        let new = call.results.statuses.filter { jobs[id].done[$0.index] == nil || referee.breaks(.writeTwice) }
         if !isMarkedFirst { writeEntry(new, of: id, isUnmarked: failsBetween, referee: referee) }
         if failsBetween, !isMarkedFirst { return nil }
         let fresh = mark(new, of: id)
         if failsBetween { return nil }
         if isMarkedFirst { writeEntry(new, of: id, isUnmarked: false, referee: referee) }
 
-        let isFirstTime = isOwned && request.number > (batches[name]?.call ?? 0)
-        if isFirstTime { batches[name]?.call = request.number }
+        let isFirstTime = isOwned && call.number > (batches[name]?.call ?? 0)
+        if isFirstTime { batches[name]?.call = call.number }
         if fresh.count > 0, (batches[name]?.tally.crashes ?? 0) > 0 {
             batches[name]?.tally.progressed()
             jobs[id].crashed = [:]
@@ -136,18 +130,18 @@ extension ProjectState {
             slot.hold(id, milliseconds: fresh.mayRun ? jobs[id].holdMs : 0, nowMs: nowMs)
         }
         if isOwned { handOn(request, nowMs, referee: referee) }
-        if isFirstTime, request.holdMs > 0, !referee.breaks(.ignoreHold) {
-            governor.hold(milliseconds: request.holdMs, nowMs: nowMs)
+        if isFirstTime, call.holdMs > 0 {
+            if !referee.breaks(.ignoreHold) { governor.hold(milliseconds: call.holdMs, nowMs: nowMs) }
+            referee.held(milliseconds: call.holdMs)
         }
-        if isFirstTime, request.holdMs > 0 { referee.held(milliseconds: request.holdMs) }
 
-        let isPassed = referee.breaks(.keepSlotForAnswers) ? request.isFinish : request.isSent || request.isFinish
+        let isPassed = call.finish || (call.allSent && !referee.breaks(.keepSlotForAnswers))
         if isOwned, isPassed { pass(name, referee: referee) }
         // The flush that ends a job says nothing else.
         let granted =
             jobs[id].left > 0
             ? applyGuards(request, isOwned: isOwned, isFirstTime: isFirstTime, nowMs, referee: referee) : nil
-        if isOwned, request.isFinish { finish(request, referee: referee) }
+        if isOwned, call.finish { finish(request, referee: referee) }
         if jobs[id].left == 0 {
             if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
@@ -188,7 +182,7 @@ extension ProjectState {
     }
 
     private mutating func writeEntry(
-        _ results: [RecordRequest.Result],
+        _ results: [(index: Int, status: ResultStatus, maybeDup: Bool)],
         of id: Int,
         isUnmarked: Bool,
         referee: Referee
@@ -201,16 +195,18 @@ extension ProjectState {
     }
 
     /// Marks recipients done and counts them.
-    private mutating func mark(_ results: [RecordRequest.Result], of id: Int) -> (count: Int, mayRun: Bool) {
+    private mutating func mark(_ results: [(index: Int, status: ResultStatus, maybeDup: Bool)], of id: Int) -> (
+        count: Int, mayRun: Bool
+    ) {
         var count = 0
         var mayRun = false
         for result in results {
             let index = result.index
             if jobs[id].done[index] == .none { count += 1 }
-            jobs[id].done[index] = result.letter
-            jobs[id].isDuplicate[index] = result.isDuplicate
-            jobs[id].counters[Int(result.letter.rawValue)] += 1
-            if result.letter == .sent || result.letter == .unknown { mayRun = true }
+            jobs[id].done[index] = result.status
+            jobs[id].isDuplicate[index] = result.maybeDup
+            jobs[id].counters[result.status, default: 0] += 1
+            if result.status == .sent || result.status == .unknown { mayRun = true }
             if jobs[id].waiting[index] != nil {
                 jobs[id].waiting[index] = nil
                 retry.removeAll { $0.job == id && $0.index == index }
@@ -225,16 +221,17 @@ extension ProjectState {
         let id = request.name.job
         // Recipients that become a retry keep their crash count.
         let crashes = referee.breaks(.forgetCrashes) ? 0 : batches[request.name]?.tally.crashes ?? 0
-        for item in request.retries {
+        for item in request.call.retries {
             guard jobs[id].done[item.index] == .none, let batch = batches[request.name],
                 let position = batch.indexes.firstIndex(of: item.index), !batch.handedOn[position]
             else { continue }
             batches[request.name]?.handedOn[position] = true
-            jobs[id].waiting[item.index] = item.history
+            let history = RecipientHistory(packed: item.packed)
+            jobs[id].waiting[item.index] = history
             if crashes > 0 { jobs[id].crashed[item.index] = crashes }
             addRetry(Due(ms: item.dueMs, job: id, index: item.index))
             if jobs[id].kind == .broadcast {
-                slot.hold(id, milliseconds: item.history.isMaybeDuplicate ? jobs[id].holdMs : 0, nowMs: nowMs)
+                slot.hold(id, milliseconds: history.maybeDuplicate ? jobs[id].holdMs : 0, nowMs: nowMs)
             }
         }
     }

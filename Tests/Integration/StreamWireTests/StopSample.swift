@@ -1,5 +1,5 @@
-internal import FanfareCore
-internal import FanfareModel
+import FanfareCore
+import FanfareModel
 
 /// First attempts of a job in the order in which they were recorded, and what its `stop_if` says of them.
 ///

@@ -3,8 +3,6 @@ import FanfareModel
 import TestSupport
 import Testing
 
-@testable import FleetSimulation
-
 @Suite struct StopSampleTests {
     private static func sample(_ attempts: some Sequence<FirstAttempt>) -> StopSample {
         var sample = StopSample()
