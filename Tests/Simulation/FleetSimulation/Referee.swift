@@ -152,7 +152,7 @@ final class Referee {
     func claimed(_ claims: [Given], of state: ProjectState) {
         for given in claims where given.ending == .none && !given.isQuarantined && !state.slot.isActive(given.name.job)
         {
-            // A job may give the slot up behind the batch that takes what its rate allows.
+            // A job may give the slot up after the batch that takes what its rate allows.
             guard let batch = state.batches[given.name], state.needsTurn(given.name, batch),
                 !state.jobs[given.name.job].isDeferred
             else { continue }

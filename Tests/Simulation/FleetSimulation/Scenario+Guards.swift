@@ -35,7 +35,7 @@ extension Scenario {
     func secondsOfGuards(_ job: JobRecord) -> Int {
         guard let guards = job.guards else { return 0 }
         let rated = guards.rate.map { 61 * job.total / $0 + 2 } ?? 0
-        // Each resume lets at least a sample go on.
+        // Each resume lets at least a sample continue.
         let stopped = guards.mostFailed == nil ? 0 : 8 * (job.total / guards.sampleSize + 1)
         return rated + stopped + Int(guards.canaryWaitMs ?? 0) / 1_000 + 8
     }

@@ -316,7 +316,7 @@ public struct SessionMachine: Sendable {
 public enum SessionAction: Equatable, Sendable {
     /// Makes the consumer group of the job stream.
     case createGroup
-    /// Reads the news of jobs from the first one: another server may number them anew.
+    /// Reads the news of jobs from the first one: another server may number them differently.
     case readNewsAgain
     /// The connection was lost: no flush is written, and no send begins.
     case cut

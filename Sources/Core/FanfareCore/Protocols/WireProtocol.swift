@@ -18,8 +18,8 @@ protocol WireProtocol: AnyObject, Sendable {
     /// - Parameter element: of a personal job's recipient, by whose variant the message is chosen.
     func lifetime(of element: PersonalElement?) -> MessageLifetime?
 
-    /// Why a recipient cannot be sent to; nil if it can. Intake checked the recipients of a job, but not those of an
-    /// audience.
+    /// Why a recipient cannot be sent to; nil if it can. Intake checked the recipients of a job, but not the members of
+    /// an audience.
     func refusal(of recipient: HeldRecipient, kind: RecipientKind) -> Failure?
 
     /// The request for recipients that ``refusal(of:kind:)`` lets pass.

@@ -98,7 +98,7 @@ public enum BatchState: Equatable, Sendable {
 
     public var isPreparing: Bool { if case .preparing = self { true } else { false } }
 
-    /// The status of every recipient without a result; nil while the job goes on.
+    /// The status of every recipient without a result; nil while the job continues.
     public var endingStatus: ResultStatus? {
         switch self {
         case .ending(let status), .preparing(let status?): status

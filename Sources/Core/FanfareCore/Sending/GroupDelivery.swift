@@ -61,7 +61,7 @@ extension OutcomeRules {
             return decision
         }
         if round.wasStopped {
-            // The members that were not sent to are tried where the group goes on.
+            // The members that were not sent to are tried where the group continues.
             return situation.ending == nil ? giveBack(recipient) : end(recipient, situation)
         }
         recipient.history.attempts += 1

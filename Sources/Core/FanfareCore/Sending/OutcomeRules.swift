@@ -27,7 +27,7 @@ struct OutcomeRules: Sendable {
     /// The rules' input besides the recipient.
     struct Situation {
         var job: SendJob
-        /// The status that ends the job; nil while it goes on.
+        /// The status that ends the job; nil while it continues.
         var ending: ResultStatus?
         var now: Instant
         /// Whether FCM has accepted a send of the project since the recipient's last refusal.
@@ -181,7 +181,7 @@ struct OutcomeRules: Sendable {
         }
     }
 
-    /// - Parameter attempts: by which the wait grows; nil for those of the recipient.
+    /// - Parameter attempts: by which the wait grows; nil for the recipient's own.
     func wait(
         _ retry: Retry,
         _ recipient: HeldRecipient,

@@ -3,7 +3,7 @@ internal import StreamWire
 
 extension ResultRecord {
     /// Its feedback entries, whatever the job's results policy: tokens and ids to remove or replace. Topics and
-    /// conditions are in no token store, so they have none; a group has those of its members.
+    /// conditions are in no token store, so they have none; a group has its members' entries.
     var feedback: [RecordCall.Feedback] {
         switch (kind, action) {
         case (.group, _): deadMembers.map { entry(.remove, .token, $0.token, error: $0.error) }

@@ -27,7 +27,7 @@ public enum SendAction {
     case claimPermits
     /// FCM refused the access token or key of this generation.
     case refuseCredential(Int)
-    /// Another API refused it: a newer one is wanted while sends go on.
+    /// Another API refused it: a newer one is wanted while sends continue.
     case renewCredential(Int)
     /// The project's probe: a credential that was refused is tried again.
     case retryCredential

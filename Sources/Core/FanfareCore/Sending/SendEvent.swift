@@ -1,7 +1,8 @@
 public import FanfareModel
 public import StreamWire
 
-/// The events that a ``SendMachine`` handles. Those with large values are `indirect`: there is one for hundreds of sends.
+/// The events that a ``SendMachine`` handles. Events with large values are `indirect`: there is one for hundreds of
+/// sends.
 public enum SendEvent {
     /// Redis answered the claim that was sent at `askedNs`, from which on its permits are valid.
     indirect case claimReplied(ClaimReply, askedNs: UInt64)

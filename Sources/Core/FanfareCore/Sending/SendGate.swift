@@ -2,8 +2,8 @@ public import FanfareModel
 
 /// Every reason why no send may begin, in one value.
 ///
-/// Requests in flight go on whatever the gate says. Each caller asks for its own scope: sends, claims, or the hand-over
-/// of a job to this worker at intake.
+/// Requests in flight continue whatever the gate says. Each caller asks for its own scope: sends, claims, or the
+/// hand-over of a job to this worker at intake.
 public struct SendGate: Equatable, Sendable {
     /// Why something may not begin, in the order of precedence.
     public enum Reason: Equatable, Sendable {

@@ -144,7 +144,7 @@ extension SendMachine {
         closeIfDone(slot)
     }
 
-    /// Ends a recipient, and those that are equal to it, with the job's status.
+    /// Ends a recipient, and all equal ones, with the job's status.
     mutating func end(_ position: Int, _ slot: Int) { end(position, slot, situation(slot)) }
 
     private mutating func end(_ position: Int, _ slot: Int, _ situation: OutcomeRules.Situation) {
@@ -210,7 +210,7 @@ extension SendMachine {
 
     // MARK: The queue
 
-    /// Puts a batch into the queue, or counts it anew if it stands there.
+    /// Puts a batch into the queue, or counts it again if it stands there.
     mutating func enqueue(_ slot: Int) {
         if !batches[slot].isQueued {
             batches[slot].isQueued = true
@@ -226,8 +226,8 @@ extension SendMachine {
         queue.count(change, in: queueKind(slot))
     }
 
-    /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Those that wait for a
-    /// guard do neither: another job may have to go on before.
+    /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Recipients that wait
+    /// for a guard do neither: another job may have to continue before.
     mutating func sendableCount(_ slot: Int) -> Int {
         guard !isGranted(slot) else { return batches[slot].unsent.leftBelowWatermark }
         return batches[slot].unsent.leftWithToken + roundCount(slot)

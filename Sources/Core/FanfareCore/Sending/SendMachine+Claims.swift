@@ -119,8 +119,9 @@ extension SendMachine {
         return demand
     }
 
-    /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the minute's
-    /// quota; of a job with a rate or a canary those that it allows now, possibly none. 1 for recipients that were refused.
+    /// Recipients of a batch's next request: 1, or for shared requests all that are left, up to a quarter of the
+    /// minute's quota; of a job with a rate or a canary the recipients that it allows now, possibly none. 1 for
+    /// recipients that were refused.
     @inline(__always)
     mutating func requestSize(_ slot: Int) -> Int {
         let most = sendJob(slot).mostPerRequest

@@ -107,7 +107,7 @@ extension SendMachine {
         }
     }
 
-    /// Writes what a verdict makes of a position and of those with the same recipient.
+    /// Writes what a verdict makes of a position and of all positions with the same recipient.
     ///
     /// - Parameter isAccepted: see ``OutcomeRules/Situation/isProjectAccepted``.
     mutating func settle(
@@ -286,7 +286,7 @@ extension Verdict {
     }
 
     /// What FCM's refusal of the message names, empty if it names nothing; nil for any other verdict. The detail stands
-    /// behind a colon in ``Failure/rawError``.
+    /// after a colon in ``Failure/rawError``.
     var refusalOfMessage: String? {
         guard case .failed(let failure) = self, failure.error == .invalidArgument, failure.action == .fixMessage
         else { return nil }

@@ -48,14 +48,14 @@ extension SendMachine {
         return RecipientRateLimiter.name(recipient.name.string, kind: recipient.kind ?? job.spec.kind)
     }
 
-    /// Gives a recipient back that was never sent, with those that are equal to it.
+    /// Gives a recipient back that was never sent, with all equal ones.
     mutating func giveBack(_ position: Int, _ slot: Int) {
         for shared in batches[slot].unsent.sharing(position) {
             write(rules.giveBack(batches[slot].recipients[shared]), shared, slot)
         }
     }
 
-    /// Lets a recipient, and those that are equal to it, wait in Redis for its rate.
+    /// Lets a recipient, and all equal ones, wait in Redis for its rate.
     mutating func waitForRate(_ position: Int, _ slot: Int, untilMs: Int64) {
         let situation = situation(slot)
         for shared in batches[slot].unsent.sharing(position) {
@@ -141,7 +141,7 @@ extension SendMachine {
         batches[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
     }
 
-    /// The last send of the batch has begun; the fan-out slot may go on at once.
+    /// The last send of the batch has begun; the fan-out slot may pass on at once.
     mutating func writeAllSent(_ slot: Int) {
         guard !batches[slot].state.isOver else { return }
         batches[slot].pending.allSent = true

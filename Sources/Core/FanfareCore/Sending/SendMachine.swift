@@ -25,7 +25,7 @@ public struct SendMachine {
         public var quotaPerMinute = 600_000
         /// Retries among all sends of any ten seconds, per cent.
         public var retryPercent = 10
-        /// False for a server key, which cannot be fetched anew.
+        /// False for a server key, which cannot be fetched again.
         public var canRefreshCredential = true
         public var policy = RetryPolicy()
 

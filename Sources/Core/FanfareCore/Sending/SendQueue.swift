@@ -40,7 +40,7 @@ struct SendQueue: Sendable {
     /// Recipients that need a permit.
     var unsent: Int { singles.unsent + fanouts.unsent }
 
-    /// Appends a batch that is not queued. A fan-out that preempts goes before those of a lower priority.
+    /// Appends a batch that is not queued. A fan-out that preempts goes before batches of a lower priority.
     mutating func append(_ slot: Int, to kind: Kind, priority: Int) {
         let place = Place(slot: slot, priority: kind == .fanouts ? priority : 0)
         update(kind) { line in
@@ -53,7 +53,7 @@ struct SendQueue: Sendable {
         update(kind) { line in line.places.removeAll { $0.slot == slot } }
     }
 
-    /// Counts a batch with so many recipients more, or fewer.
+    /// Adds `change` to the number of unsent recipients of the kind.
     mutating func count(_ change: Int, in kind: Kind) {
         update(kind) { $0.unsent += change }
     }

@@ -38,8 +38,8 @@ struct UnsentRecipients: Sendable {
 
     /// - Parameters:
     ///   - confirmed: the watermark of the claim.
-    ///   - boundary: the position behind the job's canary, if it is in the batch. Recipients before and behind it share no
-    ///     send, although they are equal: those before it go out when those behind it may not yet.
+    ///   - boundary: the position after the job's canary, if it is in the batch. Recipients before and after it share
+    ///     no send, although they are equal: recipients before it are sent when later ones may not be yet.
     ///   - isGranted: whether the job has a rate or a canary.
     ///   - joinsEqual: whether equal recipients share a send; of no use where nothing is sent.
     init(
@@ -218,7 +218,7 @@ struct UnsentRecipients: Sendable {
     /// The last position that a send of this one reports.
     private func reach(_ position: Int) -> Int { aliases.isEmpty ? position : aliases[position]?.last ?? position }
 
-    /// A position and those with the same recipient.
+    /// A position and all others with the same recipient.
     func sharing(_ position: Int) -> Positions {
         guard !aliases.isEmpty, let others = aliases[position] else { return Positions(position) }
         return Positions(position, others)

@@ -16,7 +16,7 @@ public enum CurlEnvironment {
         precondition(code == CURLE_OK, "libcurl cannot be set up: code \(code.rawValue)")
     }
 
-    /// libcurl's version and those of the libraries under it, for diagnostics.
+    /// The versions of libcurl and of the libraries under it, for diagnostics.
     public static var version: String { String(cString: curl_version()) }
 
     /// Whether `CHTTP2Observer` sees refused streams; false before the first HTTP/2 connection. If it is false after

@@ -41,9 +41,9 @@ public final class Worker: Sendable {
     /// Begins no new send, waits for the sends in flight and releases all other batches. Any thread; safe to call twice.
     public func drain() { drains.send(()) }
 
-    /// Takes up the projects of another configuration while the worker runs: opens those that are new, drains and closes
-    /// those that are gone, and drains a changed one before it is opened anew. Any other changed setting is named in the
-    /// log, and needs a restart. Any thread; without effect once the worker drains.
+    /// Takes up the projects of another configuration while the worker runs: opens new ones, drains and closes removed
+    /// ones, and drains a changed one before it is opened again. Any other changed setting is named in the log, and
+    /// needs a restart. Any thread; without effect once the worker drains.
     public func reload(_ configuration: WorkerConfiguration) { reloads.send(configuration) }
 
     /// Runs until ``drain()`` was called and has ended, or at once when the worker cannot start.

@@ -193,7 +193,7 @@ final class WorkerShard {
         for project in plan.added where retries.admits(project.id, now: loop.now) { open(project) }
     }
 
-    /// Forgets closed projects that are not opened anew, and closes the links that no project needs in a cluster.
+    /// Forgets closed projects that are not opened again, and closes the links that no project needs in a cluster.
     private func closeUnused() {
         let ids = Set(target.map(\.id))
         for link in links { link.forgetClosedProjects(except: ids) }
@@ -226,7 +226,7 @@ final class WorkerShard {
                 metadata: ["project": "\(project.id)"]
             )
         } catch {
-            // The state was checked before, so this is an error of the check. Other projects go on.
+            // The state was checked before, so this is an error of the check. Other projects continue.
             let pauseMs = retries.failed(project.id, now: loop.now)
             logger.error(
                 "A project cannot be opened, and is tried again: correct its credential.",

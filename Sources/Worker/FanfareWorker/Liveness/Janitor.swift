@@ -32,7 +32,7 @@ final class Janitor {
         repair()
     }
 
-    /// Repairs some of the open jobs; the next call continues behind them.
+    /// Repairs some of the open jobs; the next call continues after them.
     private func repair() {
         let command = FunctionLibrary.repair(project.keys, cursor: cursor, most: Self.jobsAtOnce)
         project.redis.send(command) { [weak self] result in

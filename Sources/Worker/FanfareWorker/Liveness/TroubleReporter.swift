@@ -55,7 +55,7 @@ final class TroubleReporter {
         for service in Reachability.Service.allCases {
             let outage = project.reachability.outage(of: service, now: now)
             log(outage, of: service)
-            // While the old access token works, sends go on.
+            // While the old access token works, sends continue.
             guard let outage, service != .tokenEndpoint || credentials.isStuck else { continue }
             if service != .management, current.outage == nil { current.outage = outage }
         }

@@ -15,7 +15,7 @@ final class ServerLink {
     let redis: any CommandConnection
     let reader: StreamReader
     private(set) var runners: [ProjectRunner] = []
-    /// Projects that were closed and may be opened anew.
+    /// Projects that were closed and may be opened again.
     private var closedProjects: [String: ClosedProject] = [:]
     private let loop: EventLoop
     private let configuration: WorkerConfiguration
@@ -123,17 +123,17 @@ final class ServerLink {
         leases.close(runner.id)
     }
 
-    /// - Parameter ids: of projects that are opened anew.
+    /// - Parameter ids: of projects that are opened again.
     func forgetClosedProjects(except ids: Set<String>) {
         closedProjects = closedProjects.filter { ids.contains($0.key) }
     }
 
-    /// Whether the project was closed here and may be opened anew.
+    /// Whether the project was closed here and may be opened again.
     func hasClosed(_ id: String) -> Bool { closedProjects[id] != nil }
 
     var isLoaded: Bool { session.isLoaded }
 
-    /// Whether no project uses the link or will be opened anew on it.
+    /// Whether no project uses the link or will be opened again on it.
     var isUnused: Bool { runners.isEmpty && closedProjects.isEmpty }
 
     func start() {

@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import StreamWire
 
-// Conversions between the model's requests and replies and those of the product and the function library.
+// Conversions between the model's requests and replies and the product's and the function library's.
 
 extension NewsID {
     var text: String { "\(ms)-\(sequence)" }

@@ -10,8 +10,8 @@ struct CountedAnswers: Equatable, Sendable {
 }
 
 /// The share rule: how FCM's answers change the pace. A refusal is a 5xx with Retry-After. Refusals hold the project if
-/// they are at least five, and at least a tenth of the counted answers. The rule counts the last 200 answers, or those
-/// of the last second if they are more; none older than 60 s. After a hold the project recovers until 20 answers have
+/// they are at least five, and at least a tenth of the counted answers. The rule counts the last 200 answers, or all of
+/// the last second if they are more; none older than 60 s. After a hold the project recovers until 20 answers have
 /// arrived. If fewer than a tenth of them are refusals, it continues at half its earlier pace.
 extension QuotaGovernor {
     static let answersWithinMs: Int64 = 2_000

@@ -6,7 +6,7 @@ struct GuardRecord {
     var rate: Int?
     /// Recipients in the canary; nil without one, or when the job is no larger.
     var canary: Int?
-    /// Length of the pause behind the canary; nil when it waits for an operator.
+    /// Length of the pause after the canary; nil when it waits for an operator.
     var canaryWaitMs: Int64?
     /// The job stops when more than this share of its first attempts fails, in tenths of a percent; nil for never.
     var mostFailed: Int?

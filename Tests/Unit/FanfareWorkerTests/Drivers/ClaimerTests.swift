@@ -161,7 +161,7 @@ import Testing
         #expect(bench.redis.waiting.first?.words[Self.newsCursor] == "9")
     }
 
-    /// Its batches are for others, and the name that is registered now claims anew.
+    /// Its batches are for others, and the name that is registered now claims again.
     @Test func answerToADeadNameBringsNothing() {
         claimer.claim()
         bench.leases.lost("p")

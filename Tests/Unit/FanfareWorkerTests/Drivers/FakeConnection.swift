@@ -52,7 +52,7 @@ final class FakeConnection: CommandConnection {
         onStateChange(.ready)
     }
 
-    /// The commands in flight fail, as those of a real connection: after the change of state.
+    /// The commands in flight fail, as on a real connection: after the change of state.
     func lose(_ code: RedisError.Code = .connectionLost) {
         change(.unavailable(RedisError(code, "lost")), code: code)
     }
@@ -83,7 +83,8 @@ final class FakeConnection: CommandConnection {
         waiting.removeFirst().completion(.failure(RedisError(code, "failed")))
     }
 
-    /// Answers commands, those that follow from the answers included, up to the first one for which `reply` has no answer.
+    /// Answers commands, including commands that follow from the answers, up to the first one for which `reply` has no
+    /// answer.
     func serve(_ reply: (Sent) -> RedisValue?) {
         while let first = waiting.first, let value = reply(first) { answer(value) }
     }
