@@ -18,8 +18,8 @@ struct ConfigurationTests {
         settings.project = "mixed"
         settings.engine = .nghttp2
         settings.transport = "legacy"
-        settings.maxInFlight = 3_000
-        settings.maxLanes = 30
+        settings.maximumInFlight = 3_000
+        settings.maximumLanes = 30
         settings.activeFanouts = 4
         let text = settings.text(redisURL: "unix:///r", target: target)
         #expect(text.contains("\nhttp_engine: nghttp2\nworker:\n"))

@@ -41,12 +41,12 @@ public struct ReceivedNotification: Equatable, Sendable {
 
     /// - Parameter userInfo: the dictionary of `UNNotificationContent` or of the app delegate, at most 32 levels deep.
     public init(userInfo: [AnyHashable: Any]) {
-        self.init(UserInfo.object(userInfo, depth: UserInfo.maxDepth))
+        self.init(UserInfo.object(userInfo, depth: UserInfo.maximumDepth))
     }
 
     /// - Parameter json: the body of the push, at most 64 KiB; APNs allows 4.
     public init(json: some Collection<UInt8>) throws(JSONError) {
-        let limits = JSONLimits(maxDepth: UserInfo.maxDepth, maxBytes: 64 * 1_024)
+        let limits = JSONLimits(maximumDepth: UserInfo.maximumDepth, maximumBytes: 64 * 1_024)
         let value = try JSONParser.parse(json, limits: limits)
         guard let object = value.object else { throw JSONError(reason: "an object is expected", offset: 0) }
         self.init(object)

@@ -2,7 +2,7 @@ import FanfareJSON
 
 /// Converts an untyped dictionary of Apple's frameworks to JSON.
 enum UserInfo {
-    static let maxDepth = 32
+    static let maximumDepth = 32
 
     /// The dictionary as an object with sorted keys. Keys that are not texts are left out.
     static func object(_ dictionary: [AnyHashable: Any], depth: Int) -> JSONObject {

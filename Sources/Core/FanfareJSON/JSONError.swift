@@ -18,11 +18,11 @@ public struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
 /// Limits of a text. A text beyond a limit is refused like a malformed one.
 public struct JSONLimits: Equatable, Sendable {
     /// How many arrays and objects may be open at once.
-    public var maxDepth: Int
-    public var maxBytes: Int
+    public var maximumDepth: Int
+    public var maximumBytes: Int
 
-    public init(maxDepth: Int = 64, maxBytes: Int = 64 * 1024 * 1024) {
-        self.maxDepth = maxDepth
-        self.maxBytes = maxBytes
+    public init(maximumDepth: Int = 64, maximumBytes: Int = 64 * 1024 * 1024) {
+        self.maximumDepth = maximumDepth
+        self.maximumBytes = maximumBytes
     }
 }

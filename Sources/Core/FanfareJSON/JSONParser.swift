@@ -5,10 +5,10 @@ public enum JSONParser {
         _ bytes: some Collection<UInt8>,
         limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSONValue {
-        guard bytes.count <= limits.maxBytes else {
-            throw JSONError(reason: "\(bytes.count) bytes, at most \(limits.maxBytes)", offset: limits.maxBytes)
+        guard bytes.count <= limits.maximumBytes else {
+            throw JSONError(reason: "\(bytes.count) bytes, at most \(limits.maximumBytes)", offset: limits.maximumBytes)
         }
-        var scanner = JSONScanner(bytes: Array(bytes), maxDepth: limits.maxDepth)
+        var scanner = JSONScanner(bytes: Array(bytes), maximumDepth: limits.maximumDepth)
         return try scanner.document()
     }
 }
@@ -21,24 +21,24 @@ public struct JSONScanner {
     private let start: Int
     /// The index after the text's last byte.
     let end: Int
-    private let maxDepth: Int
+    private let maximumDepth: Int
     private var depth = 0
 
-    /// - Parameter maxDepth: how many arrays and objects may be open at once.
-    public init(bytes: [UInt8], maxDepth: Int) {
-        self.init(bytes: bytes, range: bytes.indices, maxDepth: maxDepth)
+    /// - Parameter maximumDepth: how many arrays and objects may be open at once.
+    public init(bytes: [UInt8], maximumDepth: Int) {
+        self.init(bytes: bytes, range: bytes.indices, maximumDepth: maximumDepth)
     }
 
     /// Reads one part of a larger text, without a copy. Offsets of errors count from the start of that part.
     ///
     /// - Parameters:
     ///   - range: the part, within `bytes`.
-    ///   - maxDepth: how many arrays and objects may be open at once.
-    package init(bytes: [UInt8], range: Range<Int>, maxDepth: Int) {
+    ///   - maximumDepth: how many arrays and objects may be open at once.
+    package init(bytes: [UInt8], range: Range<Int>, maximumDepth: Int) {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the part is not within the text")
         self.bytes = bytes
         (start, next, end) = (range.lowerBound, range.lowerBound, range.upperBound)
-        self.maxDepth = maxDepth
+        self.maximumDepth = maximumDepth
     }
 
     mutating func document() throws(JSONError) -> JSONValue {
@@ -129,7 +129,7 @@ public struct JSONScanner {
 
     /// Moves past the opening bracket or brace of an array or object.
     package mutating func enter() throws(JSONError) {
-        guard depth < maxDepth else { throw error("nested deeper than \(maxDepth) levels") }
+        guard depth < maximumDepth else { throw error("nested deeper than \(maximumDepth) levels") }
         depth += 1
         next += 1
     }

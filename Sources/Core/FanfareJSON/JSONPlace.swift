@@ -13,7 +13,7 @@ public enum JSONPlace {
         in bytes: [UInt8],
         name: (String) -> String = { $0 }
     ) -> Int? {
-        var scanner = JSONScanner(bytes: bytes, maxDepth: JSONLimits().maxDepth)
+        var scanner = JSONScanner(bytes: bytes, maximumDepth: JSONLimits().maximumDepth)
         scanner.skipSpace()
         return try? scanner.offset(of: path, at: root, name)
     }

@@ -33,7 +33,7 @@ public struct RecipientElement: Sendable {
     ///   - storage: less than 4 GiB; the element refers to parts of it and keeps it in memory.
     /// - Throws: a fault whose path is within the element: empty, or a member's name as the producer wrote it.
     public init(_ range: Range<Int>, of storage: [UInt8]) throws(TemplateFault) {
-        var scanner = JSONScanner(bytes: storage, range: range, maxDepth: Self.maximumDepth)
+        var scanner = JSONScanner(bytes: storage, range: range, maximumDepth: Self.maximumDepth)
         scanner.skipSpace()
         self = try RecipientElement(from: &scanner)
         do throws(JSONError) { try scanner.finish() } catch { throw TemplateFault(malformed: error) }
@@ -75,7 +75,7 @@ public struct RecipientElement: Sendable {
     /// members stay in their order, and what causes ``fault`` stays, so that reading the line finds it again.
     public func appendCompact(to bytes: inout [UInt8]) {
         bytes.reserveCapacity(bytes.count + range.count)
-        var scanner = JSONScanner(bytes: storage, range: range, maxDepth: Self.maximumDepth)
+        var scanner = JSONScanner(bytes: storage, range: range, maximumDepth: Self.maximumDepth)
         while let byte = scanner.nextByte {
             guard byte == UInt8(ascii: "\"") else {
                 if !Self.isSpace(byte) { bytes.append(byte) }

@@ -43,7 +43,7 @@ public struct ResultBuffer: Equatable, Sendable {
     /// Bytes of a usual object in its brackets.
     private static let firstRoom = 384
     /// Bytes of objects up to which they are copied into their command: two pieces of memory cost more to write.
-    private static let mostCopied = 4_096
+    private static let maximumCopied = 4_096
 
     private var items: [Item] = []
     /// The objects that the results stream gets, as they travel: nothing, or a list in its brackets.
@@ -64,7 +64,7 @@ public struct ResultBuffer: Equatable, Sendable {
     /// Bytes of all objects.
     public var objectBytes: Int { objects.count + spares.count }
     /// Bytes that are copied to travel, about.
-    var byteCount: Int { (objects.count <= Self.mostCopied ? objects.count : 0) + 8 * items.count }
+    var byteCount: Int { (objects.count <= Self.maximumCopied ? objects.count : 0) + 8 * items.count }
 
     /// - Parameters:
     ///   - index: the recipient's, in the order the producer gave.
@@ -129,8 +129,8 @@ public struct ResultBuffer: Equatable, Sendable {
         guard items.count == 1, count > 1 else { return }
         items.reserveCapacity(count)
         // The first may be anything that an answer can hold.
-        if !objects.isEmpty { objects.reserveCapacity(count * min(objects.count + 16, Self.mostCopied)) }
-        if !spares.isEmpty { spares.reserveCapacity(count * min(spares.count + 16, Self.mostCopied)) }
+        if !objects.isEmpty { objects.reserveCapacity(count * min(objects.count + 16, Self.maximumCopied)) }
+        if !spares.isEmpty { spares.reserveCapacity(count * min(spares.count + 16, Self.maximumCopied)) }
     }
 
     /// Reserves memory for as many results as another buffer holds, and an eighth more.
@@ -236,7 +236,7 @@ public struct ResultBuffer: Equatable, Sendable {
                 bytes.append(item.object == .wanted ? item.status.letter & 0xDF : item.status.letter)
             }
         }
-        if objects.count <= Self.mostCopied { command.append(objects) } else { command.append(shared: objects[...]) }
+        if objects.count <= Self.maximumCopied { command.append(objects) } else { command.append(shared: objects[...]) }
     }
 
     /// Appends the name `errors`, the errors of the failed results, and a letter for each of these results: `a` for the

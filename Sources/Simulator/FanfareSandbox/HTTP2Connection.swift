@@ -18,7 +18,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private let dates = HTTPDateText()
     /// Streams without an answer, with the request while it arrives; nil once it is complete.
     private var streams: [HTTP2StreamID: RequestParts?] = [:]
-    private var mostStreams = 0
+    private var maximumStreams = 0
     private var streamLimit: Int?
     private var unreturnedBytes = 0
     /// The highest stream whose request was processed.
@@ -87,9 +87,9 @@ final class HTTP2Connection: ChannelInboundHandler {
             )
             for header in frame.headers { parts.add(header: header.name, header.value) }
             streams[stream] = .some(parts)
-            if streams.count > mostStreams {
-                mostStreams = streams.count
-                host.streamsOpened(mostStreams)
+            if streams.count > maximumStreams {
+                maximumStreams = streams.count
+                host.streamsOpened(maximumStreams)
             }
         }
         if frame.endStream { complete(stream, context) }

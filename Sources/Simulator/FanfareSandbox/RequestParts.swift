@@ -4,7 +4,7 @@ import NIOCore
 /// A request while it arrives.
 struct RequestParts {
     /// More than any legal request needs. A longer body is refused with 413.
-    static let mostBytes = 4 << 20
+    static let maximumBytes = 4 << 20
 
     private(set) var request: SimulatorRequest
     /// The error answer in place of the simulator's; nil for a well-formed request.
@@ -34,8 +34,8 @@ struct RequestParts {
     }
 
     mutating func append(_ bytes: ByteBuffer) {
-        guard request.body.count + bytes.readableBytes <= Self.mostBytes else {
-            refuse(413, "A request's body may have \(Self.mostBytes) bytes.")
+        guard request.body.count + bytes.readableBytes <= Self.maximumBytes else {
+            refuse(413, "A request's body may have \(Self.maximumBytes) bytes.")
             return
         }
         request.body.append(contentsOf: bytes.readableBytesView)

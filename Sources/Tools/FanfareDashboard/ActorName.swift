@@ -7,7 +7,7 @@ internal import FanfareHTTP
 /// only from this machine: of `X-Forwarded-For` the last address, which the proxy added; the user's name only from the
 /// header that the operator says the proxy sets (`--user-header`).
 enum ActorName {
-    private static let maxNameBytes = 64
+    private static let maximumNameBytes = 64
 
     static func of(_ request: WebRequest, _ options: DashboardOptions) -> String {
         guard !options.allowedHosts.isEmpty, isLocal(request.peer) else { return request.peer }
@@ -27,6 +27,6 @@ enum ActorName {
         let isPlain = name.allSatisfy { byte in
             byte.isASCII && (byte.isLetter || byte.isNumber || "._-+@:[]".contains(byte))
         }
-        return isPlain && (1...maxNameBytes).contains(name.count) ? String(name) : nil
+        return isPlain && (1...maximumNameBytes).contains(name.count) ? String(name) : nil
     }
 }

@@ -12,14 +12,14 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     private let reader: FleetReader<LazyRedis<Redis>>
 
     /// Idle connections above this limit are closed.
-    private static var maxConnections: Int { 256 }
+    private static var maximumConnections: Int { 256 }
     /// Browsers that may follow the fleet at once.
-    private static var maxBrowsers: Int { 64 }
-    private static var maxBodyBytes: Int { 8_192 }
+    private static var maximumBrowsers: Int { 64 }
+    private static var usualBodyBytes: Int { 8_192 }
     /// An edited job holds a message of up to 4 kB and its other fields.
-    private static var maxEditedBytes: Int { 65_536 }
+    private static var maximumEditedBytes: Int { 65_536 }
     /// A change of several jobs names each by its project and id.
-    private static var maxJobsBytes: Int { 131_072 }
+    private static var maximumJobsBytes: Int { 131_072 }
 
     /// - Parameters:
     ///   - connect: called until it succeeds; its connection must reconnect by itself.
@@ -38,7 +38,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         let start = clock.now
         routes = DashboardRoutes(
             options: options,
-            hub: FleetHub(maxBrowsers: Self.maxBrowsers),
+            hub: FleetHub(maximumBrowsers: Self.maximumBrowsers),
             redis: redis,
             logger: logger,
             explain: explain,
@@ -60,7 +60,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         let options = routes.options
         let server = HTTPServer(
             address: .hostname(options.host == "localhost" ? "127.0.0.1" : options.host, port: options.port),
-            configuration: .limited(connections: Self.maxConnections, idleSeconds: 60),
+            configuration: .limited(connections: Self.maximumConnections, idleSeconds: 60),
             maximumBodyBytes: Self.maximumBodyBytes,
             logger: quiet,
             onListening: onListening
@@ -104,6 +104,6 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
     }
 
     private static func maximumBodyBytes(_ path: String) -> Int {
-        path.hasSuffix("/push") ? maxEditedBytes : path.hasPrefix("/api/jobs/") ? maxJobsBytes : maxBodyBytes
+        path.hasSuffix("/push") ? maximumEditedBytes : path.hasPrefix("/api/jobs/") ? maximumJobsBytes : usualBodyBytes
     }
 }

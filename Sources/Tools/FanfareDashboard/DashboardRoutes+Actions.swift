@@ -6,7 +6,7 @@ internal import StreamWire
 
 /// A change that a user asks for: who asks, and why.
 struct Change: Sendable {
-    static let maxReason = 200
+    static let maximumReason = 200
 
     let actor: String
     let reason: String
@@ -15,7 +15,7 @@ struct Change: Sendable {
     init(actor: String, body: JSONObject) {
         self.actor = actor
         self.body = body
-        reason = String((body["reason"]?.string ?? "").prefix(Self.maxReason))
+        reason = String((body["reason"]?.string ?? "").prefix(Self.maximumReason))
     }
 }
 

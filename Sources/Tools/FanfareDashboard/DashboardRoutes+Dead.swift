@@ -6,7 +6,7 @@ internal import FanfareJSON
 extension DashboardRoutes {
     private static var pageSize: Int { 50 }
     /// Entries that one request reads at most: a page of a rare kind may be empty although more follow.
-    private static var maxVisited: Int { 1_000 }
+    private static var maximumVisited: Int { 1_000 }
 
     /// The newest entries of `dead`. Pushed fields are listed by name and size only: they may be private, and large.
     func listDead(in project: String, kind: String?, before: String?) async throws -> WebReply {
@@ -14,7 +14,7 @@ extension DashboardRoutes {
         var visited = 0
         var last: String?
         try await projectOperator(project).eachDeadEntry(newestFirst: true, before: before) { entry in
-            if entries.count == Self.pageSize || visited == Self.maxVisited { return false }
+            if entries.count == Self.pageSize || visited == Self.maximumVisited { return false }
             visited += 1
             last = entry.id
             if let kind, entry.kind.rawValue != kind { return true }
@@ -24,7 +24,9 @@ extension DashboardRoutes {
             return true
         }
         var object: JSONObject = ["entries": .array(entries)]
-        if entries.count == Self.pageSize || visited == Self.maxVisited { object["before"] = last.map { .string($0) } }
+        if entries.count == Self.pageSize || visited == Self.maximumVisited {
+            object["before"] = last.map { .string($0) }
+        }
         return .json(object)
     }
 

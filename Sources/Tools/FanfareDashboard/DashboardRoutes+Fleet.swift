@@ -4,7 +4,7 @@ internal import FanfareJSON
 
 /// Redis, and the history of all projects.
 extension DashboardRoutes {
-    private static var maxProjects: Int { 200 }
+    private static var maximumProjects: Int { 200 }
     private static var projectsAtOnce: Int { 8 }
     private static var chartMaxAge: Duration { .seconds(60) }
 
@@ -15,9 +15,9 @@ extension DashboardRoutes {
 
     /// The last 24 hours of the first 200 projects together. It is read at most once a minute.
     func fleetHistory() async throws -> WebReply {
-        try await chart.reply(now: now(), maxAge: Self.chartMaxAge) {
+        try await chart.reply(now: now(), maximumAge: Self.chartMaxAge) {
             let all = try await projects(nil)
-            let names = Array(all.prefix(Self.maxProjects))
+            let names = Array(all.prefix(Self.maximumProjects))
             var sum = FleetDay()
             for start in stride(from: 0, to: names.count, by: Self.projectsAtOnce) {
                 let some = names[start..<min(start + Self.projectsAtOnce, names.count)]
@@ -39,7 +39,7 @@ extension DashboardRoutes {
 /// Adds up the histories of projects over 24 hours.
 struct FleetDay: Sendable {
     static let spanMs: Int64 = 86_400_000
-    private static let maxMarks = 50
+    private static let maximumMarks = 50
     /// Marks of one kind and text within this time are one: a death or a version concerns many projects at once.
     private static let markMs: Int64 = 30_000
 
@@ -62,7 +62,7 @@ struct FleetDay: Sendable {
             sum.quotaPerMinute = sum.quotaPerMinute.addingClamped(sample.quotaPerMinute)
             samples[sample.atMs] = sum
         }
-        marks += history.marks.suffix(Self.maxMarks).map { (project, $0) }
+        marks += history.marks.suffix(Self.maximumMarks).map { (project, $0) }
     }
 
     var history: ProjectHistory {
@@ -88,7 +88,7 @@ struct FleetDay: Sendable {
                 groups.append((mark, [project]))
             }
         }
-        return groups.suffix(Self.maxMarks).map { mark, projects in
+        return groups.suffix(Self.maximumMarks).map { mark, projects in
             var mark = mark
             let place = projects.count == 1 ? projects.first ?? "" : "\(projects.count) projects"
             mark.text = place + ": " + (projects.count == 1 ? mark.text : Self.what(mark))
@@ -108,10 +108,10 @@ actor CachedReply {
 
     func reply(
         now: Duration,
-        maxAge: Duration,
+        maximumAge: Duration,
         make: @escaping @Sendable () async throws -> WebReply
     ) async throws -> WebReply {
-        if let last, now - last.at < maxAge { return try await last.reply.value }
+        if let last, now - last.at < maximumAge { return try await last.reply.value }
         let task = Task { try await make() }
         last = (task, now)
         do {

@@ -29,10 +29,10 @@ enum JobTab: String, CaseIterable {
 /// The jobs of all projects: the list, and changes of several at once.
 extension DashboardRoutes {
     /// One change asks for at most this many jobs.
-    static var maxChanged: Int { 500 }
-    private static var maxText: Int { 128 }
+    static var maximumChanged: Int { 500 }
+    private static var maximumText: Int { 128 }
     /// Jobs without a worker that a search shows, about.
-    private static var maxPushed: Int { 100 }
+    private static var maximumPushed: Int { 100 }
 
     func listFleetJobs(_ query: [String: String]) async throws -> WebReply {
         guard let tab = JobTab(rawValue: query["tab"] ?? "open") else {
@@ -40,8 +40,8 @@ extension DashboardRoutes {
         }
         let (project, after, text) = (query["project"], query["after"], query["find"] ?? "")
         guard [project, after].allSatisfy({ $0.map(ProjectID.isValid) ?? true }) else { return Self.badID }
-        guard text.utf8.count <= Self.maxText else {
-            return .error(400, "bad_text", "find: at most \(Self.maxText) characters.")
+        guard text.utf8.count <= Self.maximumText else {
+            return .error(400, "bad_text", "find: at most \(Self.maximumText) characters.")
         }
         var filter = JobFilter(states: tab.states, text: text, includesOver: tab == .all)
         if let state = query["state"].map({ JobStatus.State(rawValue: $0) }) {
@@ -68,9 +68,9 @@ extension DashboardRoutes {
 
     /// Jobs that no worker has taken and whose id contains a text.
     private func pushedJobs(_ text: String, in names: [String]) async throws -> [JSONValue] {
-        var bytes = PushedJobSearch.maxBytes
+        var bytes = PushedJobSearch.maximumBytes
         var found: [JSONValue] = []
-        for name in names where bytes > 0 && found.count < Self.maxPushed {
+        for name in names where bytes > 0 && found.count < Self.maximumPushed {
             let keys = ProjectKeys(prefix: options.prefix, project: name)
             // A key of the wrong type hides no other project.
             let jobs = (try? await PushedJobSearch.matching(text, redis, keys, bytes: &bytes)) ?? []
@@ -93,8 +93,8 @@ extension DashboardRoutes {
             return (project, id)
         }
         guard let jobs, jobs.count == change.body["jobs"]?.array?.count else { return Self.badID }
-        guard (1...Self.maxChanged).contains(jobs.count) else {
-            return .error(400, "bad_count", "jobs: 1 to \(Self.maxChanged) of them.")
+        guard (1...Self.maximumChanged).contains(jobs.count) else {
+            return .error(400, "bad_count", "jobs: 1 to \(Self.maximumChanged) of them.")
         }
         var failed: [JSONValue] = []
         for job in jobs {

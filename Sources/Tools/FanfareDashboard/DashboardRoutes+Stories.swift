@@ -5,25 +5,25 @@ internal import FanfareModel
 
 /// What operators did, and what happened to a token.
 extension DashboardRoutes {
-    private static var maxAudit: Int { 200 }
+    private static var maximumAudit: Int { 200 }
     /// Calls of Redis that one request spends on the story of a token in one project.
-    private static var maxCalls: Int { 50 }
+    private static var maximumCalls: Int { 50 }
     private static var projectsAtOnce: Int { 8 }
 
     /// The last changes of a project, or of all projects, newest first.
     func audit(of project: String?) async throws -> WebReply {
         var entries: [(project: String, entry: AuditEntry)] = []
         for id in try await projects(project) {
-            entries += try await projectOperator(id).audit(limit: Self.maxAudit).map { (id, $0) }
+            entries += try await projectOperator(id).audit(limit: Self.maximumAudit).map { (id, $0) }
         }
         entries.sort { ($0.entry.atMs, $0.project) > ($1.entry.atMs, $1.project) }
-        let list = entries.prefix(Self.maxAudit).map { project, entry -> JSONValue in
+        let list = entries.prefix(Self.maximumAudit).map { project, entry -> JSONValue in
             .object([
                 "at_ms": .number(JSONNumber(entry.atMs)), "project": .string(project), "actor": .string(entry.actor),
                 "action": .string(entry.action), "target": .string(entry.target), "reason": .string(entry.reason),
             ])
         }
-        return .json(["entries": .array(Array(list)), "whole": .bool(entries.count < Self.maxAudit)])
+        return .json(["entries": .array(Array(list)), "whole": .bool(entries.count < Self.maximumAudit)])
     }
 
     /// What happened to a token, in one project or in all. The token comes in the body, so that no log and no history
@@ -46,7 +46,7 @@ extension DashboardRoutes {
             let stories = try await withThrowingTaskGroup(of: TokenStory.self) { group in
                 for name in some {
                     group.addTask {
-                        try await projectOperator(name).story(of: token, calls: Self.maxCalls, from: cursor)
+                        try await projectOperator(name).story(of: token, calls: Self.maximumCalls, from: cursor)
                     }
                 }
                 return try await group.reduce(into: [TokenStory]()) { $0.append($1) }

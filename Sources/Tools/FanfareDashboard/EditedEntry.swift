@@ -13,8 +13,8 @@ enum EditedEntry {
         var message: String
     }
 
-    private static let maxChanges = 64
-    private static let maxNameBytes = 64
+    private static let maximumChanges = 64
+    private static let maximumNameBytes = 64
 
     /// - Parameter changes: an array of `{"name", "value"}` to set a field, `{"name", "remove": true}` to remove it, and
     ///   `{"name", "without": [2, 5]}` to remove elements of its JSON array.
@@ -27,14 +27,14 @@ enum EditedEntry {
         guard let changes = changes?.array, !changes.isEmpty else {
             throw Refusal(message: "Nothing was changed: the same fields would be rejected again.")
         }
-        guard changes.count <= maxChanges else {
-            throw Refusal(message: "At most \(maxChanges) fields can be changed.")
+        guard changes.count <= maximumChanges else {
+            throw Refusal(message: "At most \(maximumChanges) fields can be changed.")
         }
         var fields: [Field] = entry.originals
         for change in changes {
             guard let change = change.object, let name = change["name"]?.string,
-                (1...maxNameBytes).contains(name.utf8.count)
-            else { throw Refusal(message: "Each change names a field of 1 to \(maxNameBytes) bytes.") }
+                (1...maximumNameBytes).contains(name.utf8.count)
+            else { throw Refusal(message: "Each change names a field of 1 to \(maximumNameBytes) bytes.") }
             try apply(change, to: name, &fields)
         }
         guard !fields.isEmpty else { throw Refusal(message: "No field is left: drop the job instead.") }

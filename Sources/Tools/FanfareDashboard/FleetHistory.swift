@@ -4,7 +4,7 @@ internal import FanfareJSON
 /// The rates of each project over the last five minutes, for the charts.
 struct FleetHistory: Sendable {
     /// Five minutes at one sample a second.
-    static let maxSamples = 300
+    static let maximumSamples = 300
 
     /// The rates since the previous sample, in tenths a second: 200 projects keep 60,000 samples.
     private struct Sample: Sendable {
@@ -49,7 +49,7 @@ struct FleetHistory: Sendable {
             samples[project.id, default: []].append(sample)
             let count = samples[project.id]?.count ?? 0
             // Shift rarely: removing the first of an array moves the others.
-            if count >= 2 * Self.maxSamples { samples[project.id]?.removeFirst(count - Self.maxSamples) }
+            if count >= 2 * Self.maximumSamples { samples[project.id]?.removeFirst(count - Self.maximumSamples) }
         }
     }
 
@@ -57,7 +57,7 @@ struct FleetHistory: Sendable {
     func latest(of id: String) -> JSONValue? { samples[id]?.last?.json }
 
     func all(of id: String) -> JSONValue {
-        .array((samples[id] ?? []).suffix(Self.maxSamples).map(\.json))
+        .array((samples[id] ?? []).suffix(Self.maximumSamples).map(\.json))
     }
 
     var all: JSONObject {

@@ -37,7 +37,7 @@ actor FleetHub {
     private var isClosed = false
     nonisolated let slots: StreamSlots
 
-    init(maxBrowsers: Int) { slots = StreamSlots(limit: maxBrowsers) }
+    init(maximumBrowsers: Int) { slots = StreamSlots(limit: maximumBrowsers) }
 
     // MARK: Publishing
 

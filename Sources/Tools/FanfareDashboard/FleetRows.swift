@@ -10,7 +10,7 @@ struct FleetRows: Sendable {
         "troubles", "parked", "jobs", "scheduled", "workers", "quota_per_minute", "hold_ms", "rates",
     ]
     /// A worker's row names at most this many of its projects.
-    private static let maxNames = 3
+    private static let maximumNames = 3
 
     static func row(_ project: JSONObject) -> JSONObject {
         var row = JSONObject()
@@ -22,7 +22,7 @@ struct FleetRows: Sendable {
     static func row(_ worker: WorkerSnapshot, _ json: FleetJSON) -> JSONObject {
         var row = json.object(worker)
         row["projects"] = .number(JSONNumber(Int64(worker.projects.count)))
-        row["names"] = .array(worker.projects.prefix(maxNames).map { .string($0.id) })
+        row["names"] = .array(worker.projects.prefix(maximumNames).map { .string($0.id) })
         return row
     }
 }

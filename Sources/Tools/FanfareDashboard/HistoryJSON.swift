@@ -9,7 +9,7 @@ struct HistoryJSON {
     /// The spans that the page offers, seconds.
     static let spans: [Int64] = [300, 3_600, 86_400]
     /// Errors with a column of their own; all others are counted as `other`.
-    private static let maxErrors = 6
+    private static let maximumErrors = 6
 
     let history: ProjectHistory
 
@@ -42,7 +42,7 @@ struct HistoryJSON {
         for sample in history.samples {
             for (error, count) in sample.errors { totals[error] = (totals[error] ?? 0).addingClamped(count) }
         }
-        let named = totals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maxErrors).map(\.key)
+        let named = totals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumErrors).map(\.key)
         var object = JSONObject()
         for error in named {
             object[error] = .array(history.samples.map { .number(JSONNumber($0.errors[error] ?? 0)) })

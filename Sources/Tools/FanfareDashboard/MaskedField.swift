@@ -8,10 +8,10 @@ struct MaskedField {
     /// Fields that hold a JSON object, which is shown a member a line.
     private static let objectFields: Set<String> = ["message", "variants"]
     /// Elements of a list of recipients that are shown.
-    private static let maxElements = 200
+    private static let maximumElements = 200
     /// Larger values cannot be edited on the page.
-    static let maxBytes = 32_768
-    private static let maxPlainBytes = 12
+    static let maximumBytes = 32_768
+    private static let maximumPlainBytes = 12
 
     private let name: String
     private let value: [UInt8]
@@ -30,9 +30,9 @@ struct MaskedField {
         }
         guard Self.recipientFields.contains(name) else {
             let masked = Self.masked(text)
-            let isWhole = value.count <= Self.maxBytes
+            let isWhole = value.count <= Self.maximumBytes
             let pretty = isWhole && Self.objectFields.contains(name) ? Self.pretty(masked) : nil
-            object["shown"] = .string(pretty ?? Self.cut(masked, to: Self.maxBytes))
+            object["shown"] = .string(pretty ?? Self.cut(masked, to: Self.maximumBytes))
             // The form of the page is filled with the text as shown, so it must be the whole text.
             if masked != text { object["is_masked"] = true }
             if !isWhole { object["is_cut"] = true }
@@ -44,7 +44,7 @@ struct MaskedField {
             return object
         }
         object["count"] = .number(JSONNumber(Int64(elements.count)))
-        object["elements"] = .array(elements.prefix(Self.maxElements).map { .string(Self.shown($0)) })
+        object["elements"] = .array(elements.prefix(Self.maximumElements).map { .string(Self.shown($0)) })
         return object
     }
 
@@ -52,7 +52,7 @@ struct MaskedField {
     private static func pretty(_ text: String) -> String? {
         guard let value = try? JSONParser.parse(Array(text.utf8), limits: JSONLimits()) else { return nil }
         let pretty = PrettyJSON.text(value)
-        return pretty.utf8.count <= 4 * maxBytes ? pretty : nil
+        return pretty.utf8.count <= 4 * maximumBytes ? pretty : nil
     }
 
     /// The elements of a JSON array; nil if it is none.
@@ -72,7 +72,7 @@ struct MaskedField {
 
     /// Short texts are no tokens, and are what is wrong with the entry.
     private static func maskedToken(_ text: String) -> String {
-        text.utf8.count <= maxPlainBytes ? text : TokenStory.masked(text)
+        text.utf8.count <= maximumPlainBytes ? text : TokenStory.masked(text)
     }
 
     /// Any text without the registration tokens in it. One pass: a producer chooses the text.

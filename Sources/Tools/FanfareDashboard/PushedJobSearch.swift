@@ -5,10 +5,10 @@ internal import StreamWire
 enum PushedJobSearch {
     /// Entries hold whole jobs: the search reads few at a time, and stops when it has read much.
     private static let entriesAtOnce = 10
-    private static let maxReads = 100
-    static let maxBytes = 8 << 20
+    private static let maximumReads = 100
+    static let maximumBytes = 8 << 20
     /// Jobs of a project whose id contains a text.
-    private static let maxMatches = 20
+    private static let maximumMatches = 20
 
     /// The id of the entry; nil if it was not found among the oldest ones.
     static func find<Redis: RedisSending>(_ job: String, _ redis: Redis, _ keys: ProjectKeys) async throws -> String? {
@@ -18,7 +18,7 @@ enum PushedJobSearch {
         }
         var from = "-"
         var bytes = 0
-        for _ in 0..<maxReads where bytes < maxBytes {
+        for _ in 0..<maximumReads where bytes < maximumBytes {
             let command = RedisCommand("XRANGE", keys.jobs, from, "+", "COUNT", "\(entriesAtOnce)")
             let values = try await redis.reply(to: command).array ?? []
             for value in values {
@@ -50,7 +50,7 @@ enum PushedJobSearch {
         let text = text.lowercased()
         var found: [Pushed] = []
         var from = "-"
-        for _ in 0..<maxReads where bytes > 0 && found.count < maxMatches {
+        for _ in 0..<maximumReads where bytes > 0 && found.count < maximumMatches {
             let command = RedisCommand("XRANGE", keys.jobs, from, "+", "COUNT", "\(entriesAtOnce)")
             let values = try await redis.reply(to: command).array ?? []
             for entry in values.compactMap({ StreamEntry($0) }) {

@@ -8,8 +8,8 @@ internal import StreamWire
 /// although more follow.
 struct ResultPage: Sendable {
     static let pageSize = 100
-    private static let maxReads = 50
-    private static let maxBytes = 8 << 20
+    private static let maximumReads = 50
+    private static let maximumBytes = 8 << 20
 
     /// `<entry>/<number of its results already returned>`.
     struct Cursor: Equatable {
@@ -36,7 +36,7 @@ struct ResultPage: Sendable {
         var page = ResultPage()
         var reader = ResultReader(redis, keys, of: status, from: cursor?.entry)
         var bytes = 0
-        for _ in 0..<maxReads where bytes < maxBytes {
+        for _ in 0..<maximumReads where bytes < maximumBytes {
             let chunk = try await reader.next()
             bytes += chunk.bytes
             page.unreadable += chunk.unreadable

@@ -2,10 +2,10 @@ internal import Logging
 
 /// The open sessions, and the recent wrong tokens. Kept in memory: after a restart users log in again.
 actor Sessions {
-    private static let maxSessions = 256
+    private static let maximumSessions = 256
     private static let lifetime = Duration.seconds(12 * 3_600)
     /// Wrong tokens within ``window`` that are accepted as attempts and logged one by one.
-    private static let maxFailures = 10
+    private static let maximumFailures = 10
     private static let window = Duration.seconds(60)
 
     private var ends: [String: Duration] = [:]
@@ -21,7 +21,7 @@ actor Sessions {
     /// - Returns: false if there were too many recently.
     func refuse(peer: String, now: Duration) -> Bool {
         failures.removeAll { $0 + Self.window <= now }
-        guard failures.count < Self.maxFailures else {
+        guard failures.count < Self.maximumFailures else {
             if !isTooMany {
                 logger.warning(
                     "The dashboard refused too many wrong tokens; it logs no more of them for a minute.",
@@ -40,7 +40,9 @@ actor Sessions {
     /// Opens a session for the right token, however many wrong tokens came before.
     func open(now: Duration) -> String {
         ends = ends.filter { $0.value > now }
-        if ends.count >= Self.maxSessions, let oldest = ends.min(by: { $0.value < $1.value }) { ends[oldest.key] = nil }
+        if ends.count >= Self.maximumSessions, let oldest = ends.min(by: { $0.value < $1.value }) {
+            ends[oldest.key] = nil
+        }
         let name = String((0..<64).compactMap { _ in "0123456789abcdef".randomElement() })
         ends[name] = now + Self.lifetime
         return name

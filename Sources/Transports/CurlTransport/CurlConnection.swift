@@ -6,7 +6,7 @@ internal import HTTPLanes
 
 /// One multi handle, for one connection.
 ///
-/// libcurl's callbacks only record facts; ``settle()`` acts on them after libcurl has returned. They may come as long
+/// libcurl's callbacks only record facts; ``applyRequests()`` acts on them after libcurl has returned. They may come as long
 /// as the multi handle lives, so the pool keeps a connection until ``close()``.
 final class CurlConnection: LaneConnection {
     private let loop: EventLoop
@@ -54,7 +54,7 @@ final class CurlConnection: LaneConnection {
             ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)),
             // Beyond this libcurl holds a request back instead of opening a second connection.
             ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1),
-            ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, configuration.maxStreamsPerLane)),
+            ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, max(1, configuration.maximumStreamsPerLane)),
         ]
         precondition(codes.allSatisfy { $0 == CURLM_OK }, "libcurl refused a lane's options")
         watches.onReady = { [unowned self, unowned lane] fd, mask in
@@ -100,7 +100,7 @@ final class CurlConnection: LaneConnection {
         transfers.append(transfer)
         while numbered.count <= number { numbered.append(nil) }
         numbered[number] = transfer
-        settle()
+        applyRequests()
         return true
     }
 
@@ -139,7 +139,7 @@ final class CurlConnection: LaneConnection {
         let end = OutcomeClassifier.end(of: transfer, facts, as: ending)
         remove(transfer)
         store.recycle(transfer)
-        settle()
+        applyRequests()
         return end
     }
 
@@ -208,12 +208,12 @@ final class CurlConnection: LaneConnection {
         var stillRunning: Int32 = 0
         let code = curl_multi_socket_action(multi, fd, mask, &stillRunning)
         if code != CURLM_OK { defect = "action: \(code.rawValue)" }
-        settle()
+        applyRequests()
     }
 
-    /// Carries out libcurl's requests; see ``MultiWatches/settle()``.
-    private func settle() {
-        if let failure = watches.settle() { defect = "\(failure)" }
+    /// Carries out libcurl's requests; see ``MultiWatches/applyRequests()``.
+    private func applyRequests() {
+        if let failure = watches.applyRequests() { defect = "\(failure)" }
         if let timeoutMs = watches.removeTimeout() {
             deadline = timeoutMs < 0 ? nil : loop.now + UInt64(min(timeoutMs, 3_600_000)) * 1_000_000
         }

@@ -39,11 +39,11 @@ struct StanzaBuilder {
     ///   - bytes: where the tag stands in the document.
     mutating func start(_ name: XMLName, _ attributes: [(name: XMLName, value: String)], bytes: Range<Int>) {
         guard isWithinLimits(bytes) else { return }
-        guard open.count + (isInRoot ? 1 : 0) < limits.maxDepth else {
-            return fail("elements nested deeper than \(limits.maxDepth)")
+        guard open.count + (isInRoot ? 1 : 0) < limits.maximumDepth else {
+            return fail("elements nested deeper than \(limits.maximumDepth)")
         }
-        guard attributes.count <= limits.maxAttributes else {
-            return fail("more than \(limits.maxAttributes) attributes")
+        guard attributes.count <= limits.maximumAttributes else {
+            return fail("more than \(limits.maximumAttributes) attributes")
         }
         var byLocalName: [String: String] = [:]
         for attribute in attributes where attribute.name.namespace.isEmpty || byLocalName[attribute.name.local] == nil {
@@ -95,15 +95,15 @@ struct StanzaBuilder {
     /// - Parameters:
     ///   - token: where the first token begins that the parser has not reported yet.
     ///   - fed: how many bytes of the document have arrived.
-    mutating func settle(token: Int, fed: Int) {
+    mutating func record(token: Int, fed: Int) {
         guard failure == nil else { return }
         _ = isWithinLimits(min(token, fed)..<fed)
     }
 
     private mutating func isWithinLimits(_ bytes: Range<Int>) -> Bool {
         guard isWithinStanza(bytes) else { return false }
-        guard bytes.count <= limits.maxTagBytes else {
-            fail("a tag longer than \(limits.maxTagBytes) bytes")
+        guard bytes.count <= limits.maximumTagBytes else {
+            fail("a tag longer than \(limits.maximumTagBytes) bytes")
             return false
         }
         return true
@@ -111,8 +111,8 @@ struct StanzaBuilder {
 
     private mutating func isWithinStanza(_ bytes: Range<Int>) -> Bool {
         guard failure == nil else { return false }
-        guard bytes.upperBound - boundary <= limits.maxStanzaBytes else {
-            fail("a stanza longer than \(limits.maxStanzaBytes) bytes")
+        guard bytes.upperBound - boundary <= limits.maximumStanzaBytes else {
+            fail("a stanza longer than \(limits.maximumStanzaBytes) bytes")
             return false
         }
         return true

@@ -2,18 +2,23 @@
 public struct XMLStreamLimits: Equatable, Sendable {
     /// Bytes of one child of the root, tags and text together; also of what may stand before the root or between two
     /// children.
-    public var maxStanzaBytes: Int
+    public var maximumStanzaBytes: Int
     /// Elements within elements, the root included.
-    public var maxDepth: Int
+    public var maximumDepth: Int
     /// Attributes of one element.
-    public var maxAttributes: Int
+    public var maximumAttributes: Int
     /// Bytes of one tag or comment. Small, because expat reads an unfinished one from its start again with each piece.
-    public var maxTagBytes: Int
+    public var maximumTagBytes: Int
 
-    public init(maxStanzaBytes: Int = 65_536, maxDepth: Int = 16, maxAttributes: Int = 32, maxTagBytes: Int = 8_192) {
-        self.maxStanzaBytes = maxStanzaBytes
-        self.maxDepth = maxDepth
-        self.maxAttributes = maxAttributes
-        self.maxTagBytes = maxTagBytes
+    public init(
+        maximumStanzaBytes: Int = 65_536,
+        maximumDepth: Int = 16,
+        maximumAttributes: Int = 32,
+        maximumTagBytes: Int = 8_192
+    ) {
+        self.maximumStanzaBytes = maximumStanzaBytes
+        self.maximumDepth = maximumDepth
+        self.maximumAttributes = maximumAttributes
+        self.maximumTagBytes = maximumTagBytes
     }
 }

@@ -98,7 +98,7 @@ private final class Expat {
                 let chars = part.baseAddress?.assumingMemoryBound(to: CChar.self)
                 let status = XML_Parse(parser, chars, Int32(part.count), Int32(XML_FALSE))
                 if status != XML_STATUS_OK { builder.fail(Self.reason(parser)) }
-                builder.settle(token: max(0, cexpat_byte_index(parser)), fed: fed)
+                builder.record(token: max(0, cexpat_byte_index(parser)), fed: fed)
             }
         }
         return (builder.removeEvents(), builder.failure)

@@ -10,13 +10,13 @@ extension HTTP1Channel.Configuration {
     ///   - idleSeconds: timeout of a connection without traffic.
     public static func limited(connections: Int, idleSeconds: Int64) -> HTTP1Channel.Configuration {
         let limiter = ConnectionLimiter(limit: connections)
-        let maxHeaderBytes = 16_384
+        let maximumHeaderBytes = 16_384
         return HTTP1Channel.Configuration(
             additionalChannelHandlers: [RequestGate.handler(), limiter.handler()],
             idleTimeout: .seconds(idleSeconds),
             httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: maxHeaderBytes,
-                maxHeaderListSize: maxHeaderBytes,
+                maxHeaderFieldSize: maximumHeaderBytes,
+                maxHeaderListSize: maximumHeaderBytes,
                 maxHeaderFieldCount: 100
             )
         )

@@ -14,7 +14,7 @@ public struct HTTPRequest: Equatable, Sendable {
     /// Milliseconds from ``LanePool/send(_:)`` to the end of the answer, waiting for a free stream included.
     public var timeoutMs: Int64
     /// An answer's body beyond this is cut off and counts as incomplete; nil for the pool's limit.
-    public var maxBodyBytes: Int?
+    public var maximumBodyBytes: Int?
     /// Whether the front of a cut answer is of use.
     public var usesCutBody = false
     /// Whether to read the answer's `Date` in any case; otherwise only beside a Retry-After.

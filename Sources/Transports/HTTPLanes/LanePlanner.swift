@@ -27,17 +27,17 @@ struct LanePlanner: Equatable {
     /// Handshakes at the same time at most.
     static let openingsAtOnce = 4
 
-    let maxLanes: Int
-    let maxStreams: Int
+    let maximumLanes: Int
+    let maximumStreams: Int
     /// Streams that a new lane begins with, learned from the lanes before it.
     private(set) var learned: Int
     private var failures = 0
     private(set) var nextOpeningMs = Int64.min
 
-    init(maxLanes: Int, maxStreams: Int) {
-        self.maxLanes = max(1, maxLanes)
-        self.maxStreams = max(1, maxStreams)
-        learned = self.maxStreams
+    init(maximumLanes: Int, maximumStreams: Int) {
+        self.maximumLanes = max(1, maximumLanes)
+        self.maximumStreams = max(1, maximumStreams)
+        learned = self.maximumStreams
     }
 
     /// The level of a lane is its streams in whole steps: the lowest level goes first, in order of age.
@@ -68,13 +68,13 @@ struct LanePlanner: Equatable {
 
     /// Streams that lanes not yet opened would add.
     func unopened(lanes: Int, nowMs: Int64) -> Int {
-        nowMs >= nextOpeningMs ? max(0, maxLanes - lanes) * learned : 0
+        nowMs >= nextOpeningMs ? max(0, maximumLanes - lanes) * learned : 0
     }
 
     /// A lane answered, and carries this many streams.
     mutating func raiseLimit(to limit: Int) {
         failures = 0
-        learned = max(learned, min(limit, maxStreams))
+        learned = max(learned, min(limit, maximumStreams))
     }
 
     /// A lane was found to carry no more than this.
@@ -102,6 +102,6 @@ struct LanePlanner: Equatable {
         let wanted = (waiting - expected + learned - 1) / learned
         // After a failure one lane is tried before the others.
         let atOnce = failures > 0 ? 1 : Self.openingsAtOnce
-        return max(0, min(wanted, atOnce - opening.count, maxLanes - lanes.count))
+        return max(0, min(wanted, atOnce - opening.count, maximumLanes - lanes.count))
     }
 }

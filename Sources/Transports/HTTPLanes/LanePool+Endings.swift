@@ -60,7 +60,7 @@ extension LanePool {
         armSweep()
     }
 
-    func isTooOld(_ lane: Lane) -> Bool { nowMs - lane.state.openedAtMs >= configuration.maxConnectionAgeMs }
+    func isTooOld(_ lane: Lane) -> Bool { nowMs - lane.state.openedAtMs >= configuration.maximumConnectionAgeMs }
 
     func endLate(on lane: Lane, _ now: Int64) {
         guard let connection = lane.connection else { return }

@@ -54,7 +54,10 @@ public final class LanePool {
         self.configuration = configuration
         self.engine = engine
         rule = RequestRule(allowsPlainHTTP: configuration.allowsPlainHTTP)
-        planner = LanePlanner(maxLanes: configuration.maxLanes, maxStreams: configuration.maxStreamsPerLane)
+        planner = LanePlanner(
+            maximumLanes: configuration.maximumLanes,
+            maximumStreams: configuration.maximumStreamsPerLane
+        )
         number = group.join(self)
         turnEnd = loop.onTurnEnd { [weak self] in self?.endTurn() }
     }
@@ -241,7 +244,7 @@ public final class LanePool {
 
     private func openLane() -> Lane? {
         guard let origin = rule.origin, let id = group.openLane(of: number, nowMs: nowMs) else { return nil }
-        let window = StreamWindow(maximum: configuration.maxStreamsPerLane, limit: planner.learned)
+        let window = StreamWindow(maximum: configuration.maximumStreamsPerLane, limit: planner.learned)
         let state = LaneState(
             window: window,
             timeoutsToRetire: configuration.timeoutsToRetire,

@@ -3,13 +3,13 @@
 /// After the end of a connection, the next one takes most of its requests. If a server continues to refuse, the caller
 /// has to wait: only there is waiting durable.
 enum MoveRule {
-    static let mostRefusals = 2
-    static let mostMoves = 5
+    static let maximumRefusals = 2
+    static let maximumMoves = 5
 
     static func moves(_ end: RequestEnd, refusals: Int, moves: Int) -> Bool {
-        guard moves < mostMoves else { return false }
+        guard moves < maximumMoves else { return false }
         switch end.proof {
-        case .refused: return refusals < mostRefusals
+        case .refused: return refusals < maximumRefusals
         case .unsent: return end.mayMove
         case .ambiguous, .answered: return false
         }

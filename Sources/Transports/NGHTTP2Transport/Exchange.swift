@@ -29,7 +29,7 @@ struct Exchange {
     /// Bytes of the body that were written into frames.
     var writtenBytes = 0
     /// The answer's body is cut beyond this.
-    private(set) var maxBodyBytes = 0
+    private(set) var maximumBodyBytes = 0
     var asksForDate = false
     var asksForMetadataFlavor = false
 
@@ -54,7 +54,7 @@ struct Exchange {
 
     /// Empties the record for the next request; keeps the buffer, so that an answer costs no allocation as long as the
     /// last one was let go.
-    mutating func assign(_ request: HTTPRequest, _ block: HeaderBlock, maxBodyBytes: Int) {
+    mutating func assign(_ request: HTTPRequest, _ block: HeaderBlock, maximumBodyBytes: Int) {
         precondition(phase == .free, "the number's last request has not ended")
         var buffer = answer
         answer = []
@@ -64,7 +64,7 @@ struct Exchange {
         self.block = block
         answer = buffer
         body = request.body
-        self.maxBodyBytes = maxBodyBytes
+        self.maximumBodyBytes = maximumBodyBytes
         asksForDate = request.asksForDate
         asksForMetadataFlavor = request.asksForMetadataFlavor
     }

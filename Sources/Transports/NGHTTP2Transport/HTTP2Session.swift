@@ -22,7 +22,7 @@ final class HTTP2Session {
     }
 
     private let session: OpaquePointer
-    private let maxBodyBytes: Int
+    private let maximumBodyBytes: Int
     private let origin: String
     private var block: HeaderBlock?
     /// Requests by the lane's numbers; an entry whose request has ended keeps its buffer.
@@ -50,11 +50,11 @@ final class HTTP2Session {
 
     /// - Parameters:
     ///   - origin: `https://host[:port]`.
-    ///   - maxBodyBytes: an answer's body beyond this is cut off, unless its request names another limit. A server may
+    ///   - maximumBodyBytes: an answer's body beyond this is cut off, unless its request names another limit. A server may
     ///     send so much of one answer before the session confirms any.
-    init?(origin: String, maxBodyBytes: Int) {
+    init?(origin: String, maximumBodyBytes: Int) {
         self.origin = origin
-        self.maxBodyBytes = max(0, maxBodyBytes)
+        self.maximumBodyBytes = max(0, maximumBodyBytes)
         guard let callbacks = SessionCallbacks.make(), let options = SessionCallbacks.makeOptions() else { return nil }
         defer {
             nghttp2_session_callbacks_del(callbacks)
@@ -86,7 +86,7 @@ final class HTTP2Session {
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
-                value: UInt32(clamping: min(max(maxBodyBytes, Limits.streamWindow), 1 << 24))
+                value: UInt32(clamping: min(max(maximumBodyBytes, Limits.streamWindow), 1 << 24))
             ),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
@@ -111,7 +111,7 @@ final class HTTP2Session {
         while exchanges.count <= number { exchanges.append(Exchange()) }
         let block = self.block.flatMap { $0.fits(request) ? $0 : nil } ?? HeaderBlock(request, origin: origin)
         self.block = block
-        exchanges[number].assign(request, block, maxBodyBytes: max(0, request.maxBodyBytes ?? maxBodyBytes))
+        exchanges[number].assign(request, block, maximumBodyBytes: max(0, request.maximumBodyBytes ?? maximumBodyBytes))
         waiting.append(number)
     }
 
@@ -348,7 +348,7 @@ final class HTTP2Session {
 
     func recordData(_ data: UnsafeBufferPointer<UInt8>, stream: Int32) {
         guard let number = number(of: stream) else { return }
-        let kept = min(data.count, exchanges[number].maxBodyBytes - exchanges[number].answer.count)
+        let kept = min(data.count, exchanges[number].maximumBodyBytes - exchanges[number].answer.count)
         let heldBefore = exchanges[number].answer.heldBytes
         exchanges[number].answer.appendPart(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: data[..<kept])))
         heldBytes += exchanges[number].answer.heldBytes - heldBefore

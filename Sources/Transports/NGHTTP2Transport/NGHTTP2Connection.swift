@@ -22,7 +22,7 @@ final class NGHTTP2Connection: LaneConnection {
     private var isOver = false
 
     init?(loop: EventLoop, configuration: OriginConfiguration, origin: Origin, lane: Lane) {
-        guard let session = HTTP2Session(origin: origin.text, maxBodyBytes: configuration.maxBodyBytes) else {
+        guard let session = HTTP2Session(origin: origin.text, maximumBodyBytes: configuration.maximumBodyBytes) else {
             return nil
         }
         self.loop = loop

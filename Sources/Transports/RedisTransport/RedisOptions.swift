@@ -12,7 +12,7 @@ public struct RedisTimeouts: Equatable, Sendable {
     public var commandMs: Int64 = 5_000
     /// Reconnects are spread over all of the time between the smallest pause and one that doubles up to the largest.
     public var minBackoffMs: Int64 = 50
-    public var maxBackoffMs: Int64 = 5_000
+    public var maximumBackoffMs: Int64 = 5_000
     /// Pause after a failure that needs an operator, such as a wrong password. It may also be over by itself: a password
     /// or a certificate that is being replaced.
     public var failedRetryMs: Int64 = 5_000
@@ -25,11 +25,11 @@ public struct RedisTimeouts: Equatable, Sendable {
 /// Limits of a reply; the connection is closed beyond them.
 public struct RedisLimits: Equatable, Sendable {
     /// Bytes of one reply, received or built; every element counts 32 besides its own bytes.
-    public var maxReplyBytes = 1 << 30
+    public var maximumReplyBytes = 1 << 30
     /// Arrays inside arrays. hiredis 0.14 itself stops at 7.
-    public var maxDepth = 7
+    public var maximumDepth = 7
     /// Bytes of one line: a status, an error, a number.
-    public var maxLineBytes = 1 << 16
+    public var maximumLineBytes = 1 << 16
 
     public init() {}
 }

@@ -17,7 +17,7 @@ public final class ByteChannel {
     /// Bytes of ``BytePieces`` that are made at a time.
     private static let piece = 1 << 18
     /// Capacity in bytes that a buffer keeps for the next turn; a larger buffer is freed.
-    private static let mostRoom = 1 << 20
+    private static let maximumRoom = 1 << 20
     /// Plain bytes handed to the wire so far; with TLS, handed to be encrypted. Bytes beyond were never sent.
     public private(set) var written: UInt64 = 0
 
@@ -71,7 +71,7 @@ public final class ByteChannel {
 
     /// Queues plain bytes; ``flush()`` sends them. Leaves the array empty, with room for the next turn's.
     public func write(_ bytes: inout [UInt8]) throws(SocketError) {
-        defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom) }
+        defer { bytes.removeAll(keepingCapacity: bytes.capacity <= Self.maximumRoom) }
         guard behind.isEmpty else { return queueBehind(&bytes) }
         try moveToOutgoing(&bytes)
     }
@@ -92,7 +92,7 @@ public final class ByteChannel {
         } else {
             behind.append(.bytes(Array(bytes[...])))
         }
-        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.mostRoom)
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.maximumRoom)
     }
 
     /// Moves plain bytes to ``outgoing``, encrypted under TLS. Leaves the array with unspecified content.
@@ -140,7 +140,7 @@ public final class ByteChannel {
         var total = 0
         while true {
             if sent == outgoing.count {
-                outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.mostRoom)
+                outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.maximumRoom)
                 sent = 0
                 try refill()
                 if outgoing.isEmpty { return total }

@@ -92,7 +92,7 @@ public final class TLSStream {
     public func send(_ bytes: [UInt8]) {
         guard phase != .idle, phase != .closed, failure == nil else { return }
         waiting.append(contentsOf: bytes)
-        if waiting.count > configuration.maxBufferedBytes { return fail("the peer does not take what is sent") }
+        if waiting.count > configuration.maximumBufferedBytes { return fail("the peer does not take what is sent") }
         // Should the owner not flush, the next turn does.
         scheduleTurn()
     }

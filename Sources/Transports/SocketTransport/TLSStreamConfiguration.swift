@@ -14,7 +14,7 @@ public struct TLSStreamConfiguration: Equatable, Sendable {
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged.
     public var userTimeoutMs: Int32 = 20_000
     /// Bytes that may wait to be written; more ends the stream.
-    public var maxBufferedBytes = 4 << 20
+    public var maximumBufferedBytes = 4 << 20
 
     public init(host: String, port: Int, caFile: String? = nil) {
         self.host = host

@@ -4,9 +4,9 @@ internal import FCMWire
 /// failures.
 struct ConnectionPlanner: Equatable {
     /// Time in milliseconds after which a connection counts as a success.
-    static let settledMs: Int64 = 5_000
+    static let stableMs: Int64 = 5_000
     /// Connections that open at the same time at most; more would all fail together.
-    static let mostOpening = 4
+    static let maximumOpening = 4
 
     private let window: Int
     private let most: Int
@@ -21,8 +21,8 @@ struct ConnectionPlanner: Equatable {
 
     init(_ configuration: XMPPConfiguration) {
         window = configuration.session.window
-        most = max(1, configuration.mostConnections)
-        least = min(max(0, configuration.leastConnections), max(1, configuration.mostConnections))
+        most = max(1, configuration.maximumConnections)
+        least = min(max(0, configuration.leastConnections), max(1, configuration.maximumConnections))
         shortestMs = max(1, configuration.shortestBackoffMs)
         longestMs = max(shortestMs, configuration.longestBackoffMs)
     }
@@ -50,7 +50,7 @@ struct ConnectionPlanner: Equatable {
         let coming = opening + pendingPermits
         let unserved = max(0, queued - coming * window)
         let demand = max((unserved + window - 1) / window, least - ready - coming)
-        let limit = failures > 0 ? 1 : Self.mostOpening
+        let limit = failures > 0 ? 1 : Self.maximumOpening
         return max(0, min(demand, most - ready - coming, limit - coming))
     }
 
@@ -70,7 +70,7 @@ struct ConnectionPlanner: Equatable {
     ///   - servedMs: how long it was ready; nil when it never was.
     ///   - isRefused: FCM refused the credential, which will not change within seconds.
     mutating func failed(servedMs: Int64?, isRefused: Bool, nowMs: Int64, random: Double) {
-        if let servedMs, servedMs >= Self.settledMs {
+        if let servedMs, servedMs >= Self.stableMs {
             failures = 0
             // All workers may have lost their connections together.
             nextOpeningMs = max(nextOpeningMs, nowMs + Int64(Double(shortestMs) * random))
@@ -84,13 +84,13 @@ struct ConnectionPlanner: Equatable {
     /// FCM drains a connection. It may do so at any time; a peer that drains each connection at once counts as failing,
     /// or it would get one connection after the other. Connections that are drained together are one failure.
     mutating func drained(servedMs: Int64, nowMs: Int64, random: Double) {
-        if servedMs >= Self.settledMs { return settled() }
+        if servedMs >= Self.stableMs { return markStable() }
         guard !isPausing(nowMs: nowMs) else { return }
         failed(servedMs: servedMs, isRefused: false, nowMs: nowMs, random: random)
     }
 
     /// A connection has served long enough.
-    mutating func settled() { failures = 0 }
+    mutating func markStable() { failures = 0 }
 
     /// At least half of the time, so that every pause has an effect.
     private func spread(_ milliseconds: Int64, _ random: Double) -> Int64 {

@@ -7,7 +7,7 @@ public struct XMPPConfiguration: Equatable, Sendable {
     public var session: XMPPSessionSettings
 
     /// Connections at most, at least 1. A project has 2,500 on all workers together.
-    public var mostConnections = 10
+    public var maximumConnections = 10
     /// Connections that are kept open without demand: upstream messages and receipts come only while there is one.
     public var leastConnections = 1
     /// A connection beyond ``leastConnections`` is closed after so long without a message.

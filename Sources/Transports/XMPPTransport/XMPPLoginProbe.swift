@@ -19,7 +19,7 @@ public enum XMPPLoginProbe {
     ) throws(SystemError) -> Outcome {
         let loop = try EventLoop()
         var single = configuration
-        (single.mostConnections, single.leastConnections) = (1, 1)
+        (single.maximumConnections, single.leastConnections) = (1, 1)
         let pool = XMPPPool(loop: loop, configuration: single)
         var outcome: Outcome?
         func end(_ result: Outcome) {

@@ -290,13 +290,13 @@ public final class XMPPPool {
         guard !isClosed, !connection.isMeantToEnd else { return }
         warnings.append("an XMPP connection ended: \(reason)")
         let servedMs = connection.readySinceMs.map { nowMs - $0 }
-        if connections.contains(where: { isSettled($0) }) { planner.settled() }
+        if connections.contains(where: { isStable($0) }) { planner.markStable() }
         planner.failed(servedMs: servedMs, isRefused: connection.isRefused, nowMs: nowMs, random: random())
         failWaitingIfCutOff(reason)
     }
 
-    private func isSettled(_ connection: XMPPConnection) -> Bool {
-        connection.readySinceMs.map { nowMs - $0 >= ConnectionPlanner.settledMs } ?? false
+    private func isStable(_ connection: XMPPConnection) -> Bool {
+        connection.readySinceMs.map { nowMs - $0 >= ConnectionPlanner.stableMs } ?? false
     }
 
     /// Fails the waiting messages while no connection can be had: they wait with their owner, where waiting is durable.

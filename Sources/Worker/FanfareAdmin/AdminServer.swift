@@ -14,7 +14,7 @@ public struct AdminServer: Sendable {
     private let logger: Logger
 
     /// Idle connections above this limit are closed.
-    private static let maxConnections = 64
+    private static let maximumConnections = 64
 
     /// - Parameters:
     ///   - token: required by `/metrics`, and by the probes for details. Required if other machines can reach the
@@ -47,7 +47,7 @@ public struct AdminServer: Sendable {
         quiet.logLevel = .critical
         let server = HTTPServer(
             address: try bindAddress(),
-            configuration: .limited(connections: Self.maxConnections, idleSeconds: 30),
+            configuration: .limited(connections: Self.maximumConnections, idleSeconds: 30),
             logger: quiet,
             onListening: { [address] port in onListening(Self.listening(address, port)) },
             respond: { responder.answer($0) }

@@ -150,7 +150,7 @@ extension MetricCatalogue {
     public static let cpu = counter("process_cpu_seconds_total", labels: [], "User and system CPU time.")
     public static let memory = gauge("process_resident_memory_bytes", labels: [], "Resident memory.")
     public static let openFiles = gauge("process_open_fds", labels: [], "Open file descriptors.")
-    public static let maxFiles = gauge("process_max_fds", labels: [], "Maximum number of open file descriptors.")
+    public static let maximumFiles = gauge("process_max_fds", labels: [], "Maximum number of open file descriptors.")
     public static let startTime = gauge(
         "process_start_time_seconds",
         labels: [],
@@ -159,7 +159,7 @@ extension MetricCatalogue {
 
     static let process = [
         fleetAge, inFlight, connections, projectInfo, concurrencyLimit, unwritten, credentialsReady, redisConnected,
-        sentinelsAgree, configLoaded, configRefused, loopTurn, buildInfo, cpu, memory, openFiles, maxFiles,
+        sentinelsAgree, configLoaded, configRefused, loopTurn, buildInfo, cpu, memory, openFiles, maximumFiles,
         startTime,
     ]
 }

@@ -4,9 +4,9 @@ internal import Synchronization
 public final class MetricRegistry: Sendable {
     /// Maximum number of series of a metric. All others share one series with the labels `overflow`, so that a label with
     /// unbounded values cannot fill the memory of the process and its scrapers.
-    public static let maxSeries = 1_000
+    public static let maximumSeries = 1_000
     /// Maximum number of metrics that libraries add to the catalogue's.
-    public static let maxMetrics = 500
+    public static let maximumMetrics = 500
 
     private static let overflow = "overflow"
 
@@ -83,7 +83,7 @@ public final class MetricRegistry: Sendable {
         state.withLock { state in
             let known = MetricCatalogue.metric(named: name)
             if state.families[name] == nil {
-                guard known != nil || state.families.count < MetricCatalogue.all.count + Self.maxMetrics else {
+                guard known != nil || state.families.count < MetricCatalogue.all.count + Self.maximumMetrics else {
                     return new
                 }
                 state.families[name] = Family(name: name, kind: kind, help: known?.help ?? "")
@@ -91,7 +91,7 @@ public final class MetricRegistry: Sendable {
             guard let family = state.families[name], family.kind == kind else { return new }
             var pairs = pairs
             if let series = family.series[Self.key(pairs)] { return series.cell as? Cell ?? new }
-            if family.series.count >= Self.maxSeries {
+            if family.series.count >= Self.maximumSeries {
                 pairs = pairs.map { ($0.name, Self.overflow) }
                 if let series = family.series[Self.key(pairs)] { return series.cell as? Cell ?? new }
             }

@@ -43,7 +43,7 @@ struct CollectorReply: Equatable {
 
     private mutating func readPartialSuccess(_ http: HTTPAnswer) {
         guard http.isComplete,
-            let value = try? JSONParser.parse(http.body, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)),
+            let value = try? JSONParser.parse(http.body, limits: JSONLimits(maximumDepth: 8, maximumBytes: 65_536)),
             let partial = value.object?["partialSuccess"]?.object
         else { return }
         let counts = ["rejectedSpans", "rejectedDataPoints"].compactMap { partial[$0] }

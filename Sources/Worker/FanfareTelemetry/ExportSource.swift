@@ -25,7 +25,7 @@ final class SpanSource: ExportSource {
 
     /// Spans of one request.
     static let batch = 512
-    static let maxBytes = 512 * 1_024
+    static let maximumBytes = 512 * 1_024
 
     init(queue: SpanQueue, resource: TelemetryResource) {
         self.queue = queue
@@ -42,7 +42,7 @@ final class SpanSource: ExportSource {
     func next() -> OTLPBody? {
         let spans = queue.first(Self.batch)
         guard !spans.isEmpty else { return nil }
-        let body = OTLPSpans.body(spans, resource: resource, maxBytes: Self.maxBytes)
+        let body = OTLPSpans.body(spans, resource: resource, maximumBytes: Self.maximumBytes)
         queue.removeFirst(body.count)
         return body
     }
@@ -60,13 +60,13 @@ final class MetricSource: ExportSource {
     private var sent: Set<String> = []
     private var isDraining = false
     private var hasReadLast = false
-    private let maxBytes: Int
+    private let maximumBytes: Int
 
-    /// - Parameter maxBytes: of one body.
-    init(registry: MetricRegistry, resource: TelemetryResource, maxBytes: Int = 512 * 1_024) {
+    /// - Parameter maximumBytes: of one body.
+    init(registry: MetricRegistry, resource: TelemetryResource, maximumBytes: Int = 512 * 1_024) {
         self.registry = registry
         self.resource = resource
-        self.maxBytes = maxBytes
+        self.maximumBytes = maximumBytes
         startNs = DefaultTracerClock.now.nanosecondsSinceEpoch
     }
 
@@ -80,7 +80,7 @@ final class MetricSource: ExportSource {
     func next() -> OTLPBody? {
         let families = registry.read().filter { !sent.contains($0.name) }
         let period = OTLPMetrics.Period(startNs: startNs, nowNs: DefaultTracerClock.now.nanosecondsSinceEpoch)
-        let next = OTLPMetrics.body(families, period, resource: resource, maxBytes: maxBytes)
+        let next = OTLPMetrics.body(families, period, resource: resource, maximumBytes: maximumBytes)
         sent.formUnion(families.prefix(next.families).map(\.name))
         if next.families == families.count {
             sent = []

@@ -9,14 +9,14 @@ enum OTLPMetrics {
         var nowNs: UInt64
     }
 
-    /// - Parameter maxBytes: metrics that would make the body longer are left out, except for the first. One metric has
-    ///   at most ``MetricRegistry/maxSeries`` points.
+    /// - Parameter maximumBytes: metrics that would make the body longer are left out, except for the first. One metric has
+    ///   at most ``MetricRegistry/maximumSeries`` points.
     /// - Returns: the body, and how many of the families it holds: the first ones.
     static func body(
         _ families: [MetricRegistry.Family],
         _ period: Period,
         resource: TelemetryResource,
-        maxBytes: Int
+        maximumBytes: Int
     ) -> (body: OTLPBody, families: Int) {
         var bytes = Array(#"{"resourceMetrics":[{"resource":"#.utf8)
         bytes.appendJSON(resource.json)
@@ -26,7 +26,7 @@ enum OTLPMetrics {
         var (points, count) = (0, 0)
         for family in families {
             let encoded = json(family, period).jsonBytes
-            if count > 0, bytes.count + encoded.count > maxBytes { break }
+            if count > 0, bytes.count + encoded.count > maximumBytes { break }
             if count > 0 { bytes.append(UInt8(ascii: ",")) }
             bytes += encoded
             points += family.series.count

@@ -3,11 +3,11 @@ internal import Tracing
 
 /// Encodes spans as the body of `POST /v1/traces`.
 enum OTLPSpans {
-    /// - Parameter maxBytes: spans that would make the body longer are left out, except for the first.
+    /// - Parameter maximumBytes: spans that would make the body longer are left out, except for the first.
     static func body(
         _ spans: [SpanRecord],
         resource: TelemetryResource,
-        maxBytes: Int
+        maximumBytes: Int
     ) -> OTLPBody {
         var bytes = Array(#"{"resourceSpans":[{"resource":"#.utf8)
         bytes.appendJSON(resource.json)
@@ -19,7 +19,7 @@ enum OTLPSpans {
             let length = bytes.count
             if count > 0 { bytes.append(UInt8(ascii: ",")) }
             bytes.appendJSON(json(span))
-            if count > 0, bytes.count > maxBytes {
+            if count > 0, bytes.count > maximumBytes {
                 bytes.removeLast(bytes.count - length)
                 break
             }

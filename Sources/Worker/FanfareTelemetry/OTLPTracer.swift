@@ -90,7 +90,7 @@ public final class OTLPSpan: Tracing.Span {
 
     public func addEvent(_ event: SpanEvent) {
         change { record in
-            if record.events.count < SpanRecord.maxEvents {
+            if record.events.count < SpanRecord.maximumEvents {
                 record.events.append(event)
             } else {
                 record.lostEvents += 1
@@ -101,7 +101,7 @@ public final class OTLPSpan: Tracing.Span {
     public func addLink(_ link: SpanLink) {
         guard let trace = link.context.trace else { return }
         change { record in
-            guard record.links.count < SpanRecord.maxLinks else { return record.lostLinks += 1 }
+            guard record.links.count < SpanRecord.maximumLinks else { return record.lostLinks += 1 }
             record.links.append((trace, link.attributes))
         }
     }
@@ -135,9 +135,9 @@ public final class OTLPSpan: Tracing.Span {
 
 /// The content of a span.
 struct SpanRecord: Sendable {
-    static let maxAttributes = 64
-    static let maxEvents = 16
-    static let maxLinks = 16
+    static let maximumAttributes = 64
+    static let maximumEvents = 16
+    static let maximumLinks = 16
 
     let context: TraceContext
     /// The span that it belongs to; nil if it begins a trace.

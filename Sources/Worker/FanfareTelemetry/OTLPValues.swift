@@ -32,18 +32,18 @@ public struct TelemetryResource: Sendable {
 /// The values that OTLP's JSON encoding consists of: 64-bit integers are strings, ids are hexadecimal.
 enum OTLP {
     /// A longer text is cut.
-    static let maxCharacters = 1_024
+    static let maximumCharacters = 1_024
 
     static func attribute(_ key: String, _ value: String) -> JSONValue {
         .object(["key": .string(key), "value": .object(["stringValue": .string(cut(value))])])
     }
 
-    /// The first ``SpanRecord/maxAttributes`` attributes, and the number of all others.
+    /// The first ``SpanRecord/maximumAttributes`` attributes, and the number of all others.
     static func attributes(_ attributes: SpanAttributes) -> (values: [JSONValue], lost: Int) {
         var values: [JSONValue] = []
         var lost = 0
         attributes.forEach { key, attribute in
-            guard values.count < SpanRecord.maxAttributes else { return lost += 1 }
+            guard values.count < SpanRecord.maximumAttributes else { return lost += 1 }
             values.append(.object(["key": .string(key), "value": value(attribute)]))
         }
         return (values, lost)
@@ -90,10 +90,10 @@ enum OTLP {
     }
 
     private static func list(_ values: [JSONValue]) -> JSONValue {
-        .object(["arrayValue": .object(["values": .array(Array(values.prefix(SpanRecord.maxAttributes)))])])
+        .object(["arrayValue": .object(["values": .array(Array(values.prefix(SpanRecord.maximumAttributes)))])])
     }
 
     static func cut(_ text: String) -> String {
-        text.utf8.count <= maxCharacters ? text : String(text.prefix(maxCharacters))
+        text.utf8.count <= maximumCharacters ? text : String(text.prefix(maximumCharacters))
     }
 }

@@ -43,9 +43,9 @@ final class SignalExporter {
         machine = ExportMachine(limits: limits, nowMs: Int64(loop.now / 1_000_000))
         var origin = OriginConfiguration(caFile: settings.caFile)
         origin.allowsPlainHTTP = true
-        origin.maxLanes = 1
-        origin.maxStreamsPerLane = 1
-        origin.maxBodyBytes = 65_536
+        origin.maximumLanes = 1
+        origin.maximumStreamsPerLane = 1
+        origin.maximumBodyBytes = 65_536
         lanes = LanePool(overCurl: origin, loop: loop)
         lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
     }

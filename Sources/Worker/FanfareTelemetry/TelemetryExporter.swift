@@ -28,7 +28,7 @@ public struct TelemetrySettings: Sendable {
 /// queue; beyond it they are dropped and counted.
 public final class TelemetryExporter: Sendable {
     /// Spans that may wait for the collector.
-    public static let maxWaitingSpans = 4_096
+    public static let maximumWaitingSpans = 4_096
     /// Spans wait at most this long, in milliseconds, unless the collector fails.
     public static let spanDelayMs: Int64 = 5_000
     /// How long after its first attempt a request with spans is tried again.
@@ -46,7 +46,7 @@ public final class TelemetryExporter: Sendable {
         self.registry = registry
         self.logger = logger
         queue = SpanQueue(
-            capacity: Self.maxWaitingSpans,
+            capacity: Self.maximumWaitingSpans,
             dropped: SignalCounts(registry, signal: "spans").dropped
         )
     }

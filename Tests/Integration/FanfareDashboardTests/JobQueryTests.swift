@@ -162,7 +162,7 @@ import Testing
             try await finish(bench, 10)
             let routes = DashboardRoutes(
                 options: DashboardOptions(),
-                hub: FleetHub(maxBrowsers: 1),
+                hub: FleetHub(maximumBrowsers: 1),
                 redis: bench.client,
                 logger: Logger(label: "test"),
                 explain: { "\($0)" },

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func missedChangeIsFollowedByTheWholeView() async throws {
-        let hub = FleetHub(maxBrowsers: 1)
+        let hub = FleetHub(maximumBrowsers: 1)
         func publish(_ sent: Int) async throws {
             let now = RedisValue.array([.bulk(Array("now_ms".utf8)), .integer(Int64(1_000 + sent * 1_000))])
             var project = ProjectSnapshot(id: "p", overview: try #require(OverviewReply(now)))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func cancelledTaskStopsWaiting() async throws {
-        let hub = FleetHub(maxBrowsers: 1)
+        let hub = FleetHub(maximumBrowsers: 1)
         let waiting = Task { await hub.next(after: 0) }
         waiting.cancel()
         #expect(await waiting.value == nil)

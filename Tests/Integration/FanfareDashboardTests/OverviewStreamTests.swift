@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func overviewHasRowsAndAProjectHasItsJobs() async throws {
-        let hub = FleetHub(maxBrowsers: 1)
+        let hub = FleetHub(maximumBrowsers: 1)
         for second in 0..<3 as Range<Int64> {
             let projects = try [project("a", sent: second * 10, at: second), project("b", sent: 0, at: second)]
             await hub.publish(FleetSnapshot(projects: projects), FleetMeter())
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func rowOfTwoHundredProjectsIsSmall() async throws {
-        let hub = FleetHub(maxBrowsers: 1)
+        let hub = FleetHub(maximumBrowsers: 1)
         for second in 0..<400 as Range<Int64> {
             let projects = try (0..<200).map { try project("project-\($0)", sent: second * 1_000, at: second) }
             if second % 5 == 0 || second > 397 { await hub.publish(FleetSnapshot(projects: projects), FleetMeter()) }

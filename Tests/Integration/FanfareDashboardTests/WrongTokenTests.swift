@@ -45,7 +45,7 @@ import Testing
         options.token = Self.token
         let routes = DashboardRoutes(
             options: options,
-            hub: FleetHub(maxBrowsers: 1),
+            hub: FleetHub(maximumBrowsers: 1),
             redis: NoRedis(),
             logger: logger,
             explain: { "\($0)" },

@@ -14,8 +14,8 @@ struct AnswerLimitTests {
 
     @Test(arguments: TestedEngine.tested) func answerIsCutAtTheLimitOfItsRequest(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"huge","bytes":100000000}]"#)
-        let harness = try PoolHarness(engine: engine) { $0.maxBodyBytes = 50_000 }
-        harness.prepare = { $0.maxBodyBytes = 1_000 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumBodyBytes = 50_000 }
+        harness.prepare = { $0.maximumBodyBytes = 1_000 }
         harness.run(2, url: peer.url)
         harness.prepare = { _ in }
         let outcomes = harness.run(2, url: peer.url)
@@ -97,7 +97,7 @@ struct AnswerLimitTests {
     @Test(arguments: TestedEngine.tested, ["half_body_reset", "half_body_fin", "half_body_goaway"])
     func frontOfACutAnswerIsHandedOver(engine: TestedEngine, kind: String) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.prepare = { $0.usesCutBody = true }
         let whole = harness.run(4, url: peer.url)
         peer.script(#"[{"action":"raw","kind":"\#(kind)","gather":8,"times":8}]"#)
@@ -115,7 +115,7 @@ struct AnswerLimitTests {
     @Test(arguments: TestedEngine.tested, ["half_body_types", "half_body_long_type"])
     func contentTypeThatCannotBeReadIsNotAbsent(engine: TestedEngine, kind: String) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.prepare = { $0.usesCutBody = true }
         harness.run(4, url: peer.url)
         peer.script(#"[{"action":"raw","kind":"\#(kind)","gather":8,"times":8}]"#)
@@ -129,7 +129,7 @@ struct AnswerLimitTests {
     /// A header block counts by its bytes, as a body does.
     @Test(arguments: TestedEngine.tested) func headersBeyondTheirLimitEndTheStream(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let pad = String(repeating: "v", count: 900)
         func rule(_ count: Int) -> String {
             let headers = (0..<count).map { #""x-pad-\#($0)":"\#(pad)""# }.joined(separator: ",")

@@ -10,7 +10,7 @@ struct BlackHoleTests {
     @Test(arguments: TestedEngine.tested) func blackHoledConnectionIsReplaced(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: engine) {
-            $0.maxLanes = 1
+            $0.maximumLanes = 1
             $0.userTimeoutMs = 1_500
             $0.timeoutsToRetire = 1_000
         }

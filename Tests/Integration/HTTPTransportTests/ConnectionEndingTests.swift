@@ -40,7 +40,7 @@ struct ConnectionEndingTests {
     {
         let count = 8
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         if row.isWarm { #expect(harness.run(3, url: peer.url).kinds == ["200": 3]) }
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"end","kind":"\#(row.kind)","gather":\#(count),"times":\#(count)}]"#)
@@ -63,7 +63,7 @@ struct ConnectionEndingTests {
     @Test(arguments: TestedEngine.tested, ["bad_record", "long_frame", "tcp_reset", "fin", "refused"])
     func connectionEndUnderAHundredRequestsOpensOneMore(engine: TestedEngine, kind: String) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(3, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"end","kind":"\#(kind)","gather":100,"times":100}]"#)
@@ -79,7 +79,7 @@ struct ConnectionEndingTests {
     @Test(arguments: TestedEngine.tested, [("reset_calm", 50), ("reset_cancel", 100)])
     func resetThatAsksForLessHalvesTheWindow(engine: TestedEngine, row: (kind: String, limit: Int)) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
         peer.script(#"[{"action":"end","kind":"\#(row.kind)","gather":1,"times":1}]"#)
         #expect(harness.run(1, url: peer.url).kinds == ["ambiguous": 1])
@@ -90,7 +90,7 @@ struct ConnectionEndingTests {
     @Test(arguments: TestedEngine.tested, [("half_body_reset", "application/json"), ("half_page_reset", "text/html")])
     func answerResetInOneSegmentKeepsItsType(engine: TestedEngine, row: (kind: String, type: String)) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"end","kind":"\#(row.kind)","gather":2,"times":2}]"#)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let outcomes = harness.run(2, url: peer.url)
         #expect(outcomes.count == 2)
         for outcome in outcomes {
@@ -105,7 +105,7 @@ struct ConnectionEndingTests {
     /// A handle that was refused once is used again; what was said of the first stream is not taken for the second.
     @Test(arguments: TestedEngine.tested) func refusalIsClearedBeforeTheNextRequest(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(1, url: peer.url)
         for kind in ["refused", "long_frame", "goaway_none", "fin"] {
             peer.command(#"{"do":"forget"}"#)

@@ -14,7 +14,7 @@ struct NginxTests {
     @Test(arguments: TestedEngine.tested, [5, 100])
     func shortConnectionsLoseAndRepeatNothing(engine: TestedEngine, keepalive: Int) throws {
         let nginx = try Self.nginx(keepaliveRequests: keepalive)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 4 }
         let outcomes = harness.run(500, url: nginx.url, timeoutMs: 15_000)
         let kinds = outcomes.kinds
         #expect(kinds["200", default: 0] + kinds["refused", default: 0] == 500, "\(outcomes.summary)")
@@ -26,7 +26,7 @@ struct NginxTests {
 
     @Test(arguments: TestedEngine.tested) func reloadUnderLoadLosesAndRepeatsNothing(engine: TestedEngine) throws {
         let nginx = try Self.nginx(keepaliveRequests: 1_000)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 4 }
         let outcomes = harness.run(8_000, url: nginx.url, timeoutMs: 15_000) { harness in
             for at in [30, 200, 400] as [Int64] {
                 harness.loop.schedule(afterMilliseconds: at) { nginx.reload() }

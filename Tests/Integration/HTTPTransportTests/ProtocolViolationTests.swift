@@ -35,7 +35,7 @@ struct ProtocolViolationTests {
     @Test(arguments: TestedEngine.tested, rows)
     func answerHasOneOutcomeAndTheLaneGoesOn(engine: TestedEngine, row: Row) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let outcomes = try Self.run(8, kind: row.kind, on: peer, harness)
         #expect(outcomes.kinds == [row.outcome: 8], "\(outcomes.summary)")
         try Self.checkOnce(8, peer, harness)
@@ -45,7 +45,7 @@ struct ProtocolViolationTests {
     @Test(arguments: TestedEngine.tested, ["empty_data_flood", "header_flood", "ping_flood"])
     func floodHoldsUpNothingAndIsNotStored(engine: TestedEngine, kind: String) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let before = try PeakMemory.restart()
         var outcomes: [RequestOutcome] = []
         var failure: (any Error)?
@@ -63,7 +63,7 @@ struct ProtocolViolationTests {
 
     @Test(arguments: TestedEngine.tested) func streamsResetAfterTheirHeadersAreAmbiguous(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(1, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"rst","code":8,"at":"headers","times":500}]"#)
@@ -95,7 +95,7 @@ struct ProtocolViolationTests {
     )
     func answerBeforeTheBodyCounts(engine: TestedEngine, row: EarlyRow) throws {
         let peer = try ScriptedPeer(window: 7)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(1, url: peer.url)
         let options = #""status":\#(row.status),"reset":\#(row.isReset),"at":"headers","times":8"#
         peer.script(#"[{"action":"answer",\#(options)}]"#)
@@ -113,7 +113,7 @@ struct ProtocolViolationTests {
     /// the lower ones make the streams' windows negative.
     @Test(arguments: TestedEngine.tested) func settingsMayChangeUnderRequests(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(window: 1_000)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
         let changes = [#"{"4":100}"#, #"{"4":0}"#, #"{"1":0,"5":32768}"#, #"{"4":20000}"#, #"{"1":4096}"#]
         let outcomes = harness.run(8, url: peer.url, padding: 3_000) { harness in
@@ -133,7 +133,7 @@ struct ProtocolViolationTests {
 
     @Test(arguments: TestedEngine.tested) func streamLimitMayFallToZeroAndRise(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":30}]"#)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(20, url: peer.url)
         let outcomes = harness.run(500, url: peer.url, timeoutMs: 15_000) { harness in
             for (at, streams) in [(40, 1), (150, 0), (400, 100)] {
@@ -152,7 +152,7 @@ struct ProtocolViolationTests {
 
     @Test(arguments: TestedEngine.tested) func goawayThatAsksForLessMovesWhatItDisowns(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let outcomes = try Self.run(8, kind: "goaway_calm", on: peer, harness)
         #expect(outcomes.kinds == ["200": 8], "\(outcomes.summary)")
         // libcurl does not report the code; there the refusals may halve the limit.
@@ -166,7 +166,7 @@ struct ProtocolViolationTests {
 
     @Test(arguments: TestedEngine.tested) func twoGoawaysLoseAndRepeatNothing(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 2 }
         harness.run(3, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"raw","kind":"goaway_twice","gather":8,"times":8}]"#)
@@ -198,7 +198,7 @@ struct ProtocolViolationTests {
     func connectionToAPeerThatStopsReadingEnds() throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: .nghttp2) {
-            $0.maxLanes = 1
+            $0.maximumLanes = 1
             $0.userTimeoutMs = 1_500
         }
         harness.run(3, url: peer.url)

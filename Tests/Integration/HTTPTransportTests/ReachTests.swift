@@ -145,7 +145,7 @@ struct ReachTests {
 
     @Test(arguments: TestedEngine.tested) func closingCompletesRequestsInFlight(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, streams: 10)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let outcomes = harness.run(50, url: peer.url) { harness in
             harness.loop.schedule(afterMilliseconds: 1_500) { harness.pool.close() }
         }

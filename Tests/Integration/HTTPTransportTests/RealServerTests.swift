@@ -17,7 +17,7 @@ struct RealServerTests {
             let options = ["-a", "127.0.0.1", "-d", directory, "-b", "200", "-m", "50", "--trailer", "x-end: 1"]
             return options + ["--echo-upload", "-v", String(port), pair.key, pair.certificate]
         }
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 4 }
         let outcomes = harness.run(500, url: server.url, timeoutMs: 15_000)
         #expect(outcomes.kinds == ["200": 500], "\(outcomes.summary)")
         Self.checkBodies(outcomes) { "body-\($0)" }
@@ -27,7 +27,7 @@ struct RealServerTests {
     @Test(.enabled(if: isInstalled("/usr/bin/h2o")), arguments: TestedEngine.tested)
     func h2oServesEachRequestOnceAcrossAReload(engine: TestedEngine) throws {
         let server = try Self.h2o()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 4 }
         #expect(harness.run(500, url: server.url, timeoutMs: 15_000).kinds == ["200": 500])
         let connections = { try server.count(" stream 1.", in: "access.log", expecting: 0) }
         let first = try connections()
@@ -71,7 +71,7 @@ struct RealServerTests {
     private static func sendToSandbox(_ engine: TestedEngine, _ directory: String, data: Int, control: Int) throws {
         let key = try String(contentsOfFile: directory + "/server-key-demo", encoding: .utf8)
         let harness = try PoolHarness(engine: engine) {
-            $0.maxLanes = 4
+            $0.maximumLanes = 4
             $0.caFile = directory + "/ca.pem"
         }
         let authorization = "Authorization: key=" + key.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -99,7 +99,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func thousandRequestsArriveOnceEachOnFewLanes(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 4 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 4 }
         #expect(harness.run(1_000, url: peer.url).kinds == ["200": 1_000])
         #expect(harness.run(1_000, url: peer.url).kinds == ["200": 1_000])
         let ledger = try peer.ledger()
@@ -112,7 +112,7 @@ struct ScriptedPeerTests {
     @Test(arguments: TestedEngine.tested, [true, false])
     func resetAfterTheRequestIsAmbiguousAndNotResent(engine: TestedEngine, reused: Bool) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         if reused { #expect(harness.run(3, url: peer.url).kinds == ["200": 3]) }
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"reset","times":1}]"#)
@@ -125,7 +125,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func resetUnderManyStreamsResendsNone(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(20, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"hang","times":7},{"action":"reset","times":1}]"#)
@@ -139,7 +139,7 @@ struct ScriptedPeerTests {
     @Test(arguments: TestedEngine.tested, [true, false])
     func closeWithoutAnswerIsAmbiguous(engine: TestedEngine, reused: Bool) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         if reused { harness.run(3, url: peer.url) }
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"fin","times":1}]"#)
@@ -150,7 +150,7 @@ struct ScriptedPeerTests {
     @Test(arguments: TestedEngine.tested, [true, false])
     func streamRefusedOnceMovesToAnotherLane(engine: TestedEngine, reused: Bool) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         if reused { harness.run(3, url: peer.url) }
         peer.script(#"[{"action":"refuse","times":1}]"#)
         #expect(harness.run(1, url: peer.url).kinds == ["200": 1])
@@ -168,7 +168,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func requestsArriveOnceEachWhenATenthIsRefused(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 2 }
         harness.run(20, url: peer.url)
         peer.script(#"[{"action":"refuse","match":"7","times":30}]"#)
         let kinds = harness.run(300, url: peer.url).kinds
@@ -179,7 +179,7 @@ struct ScriptedPeerTests {
     @Test(arguments: TestedEngine.tested, [0, 2, 8, 11])
     func resetStreamIsAmbiguous(engine: TestedEngine, code: Int) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(3, url: peer.url)
         peer.script(#"[{"action":"rst","code":\#(code),"times":1}]"#)
         let outcomes = harness.run(4, url: peer.url)
@@ -191,7 +191,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func gracefulGoawayLosesNothing(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":50}]"#)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 2 }
         harness.run(10, url: peer.url)
         let outcomes = harness.run(600, url: peer.url) { harness in
             for at in [20, 70, 130] {
@@ -212,7 +212,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func goawayResendsOnlyStreamsAboveItsLastID(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(3, url: peer.url)
         peer.command(#"{"do":"forget"}"#)
         peer.script(#"[{"action":"hang","times":3},{"action":"goaway","last":"below","then":"close","times":1}]"#)
@@ -238,7 +238,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func answerUnderABurstOfResetsIsNeverUnsent(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(8, url: peer.url)
         peer.script(#"[{"action":"burst","gather":8}]"#)
         let outcomes = harness.run(8, url: peer.url)
@@ -273,7 +273,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func hugeBodyIsCutAtTheLimit(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"huge","bytes":100000000}]"#)
-        let harness = try PoolHarness(engine: engine) { $0.maxBodyBytes = 100_000 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumBodyBytes = 100_000 }
         let outcomes = harness.run(2, url: peer.url)
         #expect(outcomes.kinds == ["200 cut": 2])
         for case .answered(let answer) in outcomes { #expect(answer.body.count <= 100_000) }
@@ -281,7 +281,7 @@ struct ScriptedPeerTests {
 
     @Test(arguments: TestedEngine.tested) func bodyStuckInFlowControlIsAmbiguous(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(window: 7)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         #expect(harness.run(3, url: peer.url).kinds == ["200": 3])
         #expect(harness.run(2, url: peer.url, padding: 100, timeoutMs: 700).kinds == ["ambiguous": 2])
         #expect(try peer.ledger().received.count == 3)

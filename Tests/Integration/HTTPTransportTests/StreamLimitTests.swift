@@ -10,7 +10,7 @@ import Testing
 struct StreamLimitTests {
     @Test(arguments: TestedEngine.tested) func singleStreamLimitIsDetectedAndKept(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(streams: 1)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 2 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 2 }
         let outcomes = harness.run(40, url: peer.url, timeoutMs: 15_000)
         let ledger = try peer.ledger()
         if engine == .nghttp2 {
@@ -25,7 +25,7 @@ struct StreamLimitTests {
 
     @Test(arguments: TestedEngine.tested) func changingStreamLimitIsFollowed(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"answer","status":200,"body":"{}","delay_ms":20}]"#)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         #expect(harness.run(200, url: peer.url).kinds == ["200": 200])
         peer.command(#"{"do":"streams","count":1}"#)
         #expect(harness.run(40, url: peer.url, timeoutMs: 15_000).kinds == ["200": 40])
@@ -40,7 +40,7 @@ struct StreamLimitTests {
 
     @Test(arguments: TestedEngine.tested) func zeroStreamLimitPausesTheLaneUntilItRises(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(20, url: peer.url)
         peer.command(#"{"do":"streams","count":0}"#)
         let outcomes = harness.run(20, url: peer.url, timeoutMs: 15_000) { harness in
@@ -54,7 +54,7 @@ struct StreamLimitTests {
 
     @Test(arguments: TestedEngine.tested) func requestThatNeverLeftIsUnsentAtItsDeadline(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, streams: 10)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         let outcomes = harness.run(50, url: peer.url, timeoutMs: 1_000)
         let received = try peer.ledger().received
         #expect(received.values.allSatisfy { $0 == 1 })
@@ -67,7 +67,7 @@ struct StreamLimitTests {
 
     @Test(arguments: TestedEngine.tested) func silentLaneIsRetired(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(10, url: peer.url)
         // Only the first connection goes quiet: the rule is used up by its requests.
         peer.script(#"[{"action":"hang","times":5}]"#)
@@ -80,7 +80,7 @@ struct StreamLimitTests {
 
     @Test(arguments: TestedEngine.tested) func fewTimeoutsBesideAnswersRetireNoLane(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         harness.run(10, url: peer.url)
         peer.script(#"[{"action":"hang","times":2}]"#)
         let kinds = harness.run(20, url: peer.url, timeoutMs: 500).kinds
@@ -101,7 +101,7 @@ struct StreamLimitTests {
 
     @Test func serversWithoutHTTP2GetOneRequestAtATimeOverCurl() throws {
         let peer = try ScriptedPeer(arguments: ["--alpn", "http/1.1"])
-        let harness = try PoolHarness { $0.maxLanes = 3 }
+        let harness = try PoolHarness { $0.maximumLanes = 3 }
         #expect(harness.run(30, url: peer.url).kinds == ["200": 30])
         peer.script(#"[{"action":"fin","times":1},{"action":"reset","times":1}]"#)
         let kinds = harness.run(10, url: peer.url).kinds

@@ -13,8 +13,8 @@ struct TurnTests {
     @Test(arguments: TestedEngine.tested) func requestAfterAnAnswerLeavesInTheSameTurn(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: engine) {
-            $0.maxLanes = 1
-            $0.maxStreamsPerLane = 1
+            $0.maximumLanes = 1
+            $0.maximumStreamsPerLane = 1
         }
         var wasCalled = false
         var left: [Bool] = []
@@ -36,8 +36,8 @@ struct TurnTests {
     @Test(arguments: TestedEngine.tested) func answersOfALaneDoNotWaitForTheNextLane(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#)
         let harness = try PoolHarness(engine: engine) {
-            $0.maxLanes = 2
-            $0.maxStreamsPerLane = 40
+            $0.maximumLanes = 2
+            $0.maximumStreamsPerLane = 40
         }
         var wasReleased = false
         var counts: [[Int]] = [[]]
@@ -57,7 +57,7 @@ struct TurnTests {
     /// An origin that fails makes the next connection wait, also for what is sent because of the failure.
     @Test(arguments: TestedEngine.tested) func failureDelaysTheRequestsThatFollowIt(engine: TestedEngine) throws {
         let peer = try ScriptedPeer(certificate: try Certificates.shared.get().otherName, arguments: [])
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 3 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 3 }
         var slots: [Int] = []
         harness.pool.onRoom = { [unowned harness] in slots.append(harness.pool.freeSlots) }
         #expect(harness.run(1, url: peer.url).kinds == ["unsent": 1])
@@ -80,8 +80,8 @@ struct TurnTests {
     @Test(arguments: TestedEngine.tested) func poolCanBeClosedFromOnRoom(engine: TestedEngine) throws {
         let peer = try ScriptedPeer()
         let harness = try PoolHarness(engine: engine) {
-            $0.maxLanes = 1
-            $0.maxStreamsPerLane = 1
+            $0.maximumLanes = 1
+            $0.maximumStreamsPerLane = 1
         }
         harness.pool.onRoom = { [unowned harness] in
             harness.feed()
@@ -95,7 +95,7 @@ struct TurnTests {
     @Test(arguments: TestedEngine.tested) func requestsOfAnOpeningLaneDoNotBeginWhenStopped(engine: TestedEngine) throws
     {
         let peer = try ScriptedPeer()
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         var mayBegin = true
         harness.pool.mayBegin = { mayBegin }
         harness.loop.onTurnEnd { [unowned harness] in if harness.pool.openLanes > 0 { mayBegin = false } }
@@ -110,7 +110,7 @@ struct TurnTests {
     @Test(arguments: TestedEngine.tested) func requestsWithoutAStreamDoNotBeginWhenStopped(engine: TestedEngine) throws
     {
         let peer = try ScriptedPeer(rules: #"[{"action":"hang"}]"#, streams: 1)
-        let harness = try PoolHarness(engine: engine) { $0.maxLanes = 1 }
+        let harness = try PoolHarness(engine: engine) { $0.maximumLanes = 1 }
         var mayBegin = true
         harness.pool.mayBegin = { mayBegin }
         harness.loop.onTurnEnd { [unowned peer] in

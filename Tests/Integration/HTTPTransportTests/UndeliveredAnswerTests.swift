@@ -11,12 +11,12 @@ import Testing
     /// Runs a request on each of four lanes of each pool, all read in one turn of the loop.
     ///
     /// - Returns: how many answers waited for their delivery at most.
-    private func mostUndelivered(pools count: Int, bodyBytes: Int) throws -> Int {
+    private func maximumUndelivered(pools count: Int, bodyBytes: Int) throws -> Int {
         let loop = try EventLoop()
         let group = PoolGroup(maximumAnswerBytes: 32 << 20)
         let engine = InstantEngine(requests: 4 * count, bodyBytes: bodyBytes)
         var configuration = OriginConfiguration()
-        configuration.maxStreamsPerLane = 1
+        configuration.maximumStreamsPerLane = 1
         let pools = (0..<count).map { _ in
             LanePool(loop: loop, configuration: configuration, engine: engine, group: group)
         }
@@ -37,15 +37,15 @@ import Testing
         loop.cancel(limit)
         for pool in pools { pool.close() }
         #expect(delivered == 4 * count && group.answers.undeliveredBytes == 0)
-        return engine.mostUndelivered
+        return engine.maximumUndelivered
     }
 
     @Test(arguments: [1, 3]) func longAnswerIsDeliveredBeforeAnotherIsRead(pools: Int) throws {
-        #expect(try mostUndelivered(pools: pools, bodyBytes: Self.bodyBytes) == 1)
+        #expect(try maximumUndelivered(pools: pools, bodyBytes: Self.bodyBytes) == 1)
     }
 
     @Test func shortAnswersAreDeliveredTogether() throws {
-        #expect(try mostUndelivered(pools: 1, bodyBytes: 100) == 4)
+        #expect(try maximumUndelivered(pools: 1, bodyBytes: 100) == 4)
     }
 }
 
@@ -55,8 +55,8 @@ private final class InstantEngine: LaneEngine {
     fileprivate let bodyBytes: Int
     private var submitted = 0
     private var lanes: [Lane] = []
-    private(set) var mostUndelivered = 0
-    var undelivered = 0 { didSet { mostUndelivered = max(mostUndelivered, undelivered) } }
+    private(set) var maximumUndelivered = 0
+    var undelivered = 0 { didSet { maximumUndelivered = max(maximumUndelivered, undelivered) } }
     let connectsForRequest = false
 
     init(requests: Int, bodyBytes: Int) {

@@ -99,7 +99,7 @@ extension RedisTimeouts {
         var timeouts = RedisTimeouts()
         timeouts.connectMs = connectMs
         timeouts.commandMs = commandMs
-        timeouts.maxBackoffMs = 200
+        timeouts.maximumBackoffMs = 200
         return timeouts
     }
 }

@@ -57,9 +57,9 @@ import Testing
 
     @Test func repliesBeyondTheLimitsEndTheConnection() throws {
         var limits = RedisLimits()
-        limits.maxReplyBytes = 100_000
-        limits.maxDepth = 2
-        limits.maxLineBytes = 1_000
+        limits.maximumReplyBytes = 100_000
+        limits.maximumDepth = 2
+        limits.maximumLineBytes = 1_000
         let large = Array("$200000\r\n".utf8) + [UInt8](repeating: 120, count: 200_000)
         let many = Array("*10000\r\n".utf8) + Array(String(repeating: ":1\r\n", count: 9_999).utf8)
         let endless = Array("+".utf8) + [UInt8](repeating: 120, count: 70_000)

@@ -64,7 +64,7 @@ import Testing
     @Test func bytesBeyondTheBufferEndTheStreamUnsent() throws {
         try withSilentPeer { port in
             var configuration = TLSStreamConfiguration(host: "127.0.0.1", port: port)
-            configuration.maxBufferedBytes = 10
+            configuration.maximumBufferedBytes = 10
             let end = try end(configuration, sending: [UInt8](repeating: 0, count: 11))
             #expect(end == End(reason: "the peer does not take what is sent", accepted: 11, handedOver: 0))
         }

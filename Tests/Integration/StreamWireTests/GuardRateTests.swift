@@ -20,7 +20,7 @@ import Testing
                 try await demand.ask(guards)
             }
             let elapsedMs = try await guards.clock() - GuardBench.startMs
-            #expect(demand.mostWithinAMinute <= rate)
+            #expect(demand.maximumWithinAMinute <= rate)
             // Not slower than the rate without need, either.
             let least = min(9_500, Int(Double(rate) * Double(elapsedMs) / 60_000 * 0.75) - 1)
             #expect(demand.granted >= least, "\(demand.granted) granted in \(elapsedMs) ms")
@@ -218,7 +218,7 @@ private struct RateDemand {
 
     var granted: Int { grants.reduce(0) { $0 + $1.count } }
 
-    var mostWithinAMinute: Int {
+    var maximumWithinAMinute: Int {
         var (first, sum, most) = (0, 0, 0)
         for grant in grants {
             sum += grant.count

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ConnectionPlannerTests {
     private func planner(most: Int = 10, least: Int = 1) -> ConnectionPlanner {
         var configuration = XMPPConfiguration(host: "h", port: 1, senderID: "1", serverKey: "k")
-        configuration.mostConnections = most
+        configuration.maximumConnections = most
         configuration.leastConnections = least
         return ConnectionPlanner(configuration)
     }

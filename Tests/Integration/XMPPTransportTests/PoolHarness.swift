@@ -38,7 +38,7 @@ final class PoolHarness {
             senderID: "123456",
             serverKey: "AAAA:secret"
         )
-        configuration.mostConnections = 4
+        configuration.maximumConnections = 4
         configuration.shortestBackoffMs = 50
         configuration.longestBackoffMs = 200
         change(&configuration)

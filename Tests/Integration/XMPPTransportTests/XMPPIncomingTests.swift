@@ -134,7 +134,7 @@ struct XMPPIncomingTests {
         // It begins with the first write and never ends.
         let endless = start + String(repeating: "<a/>x", count: 400)
         let peer = try XMPPPeer(#"[{"endless":"\#(endless)"},{}]"#)
-        let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 1 }
+        let harness = try PoolHarness(port: peer.port) { $0.maximumConnections = 1 }
         #expect(harness.run(["token.1"]).map(\.kind) == ["ambiguous"])
         #expect(harness.run(["token.2"]).map(\.kind) == ["ack"], "\(harness.warnings)")
         #expect(harness.surplus == 0)

@@ -13,7 +13,7 @@ struct XMPPLossTests {
     @Test(arguments: ["reset", "close"])
     func unansweredMessagesAreAmbiguousWhenThePeerEndsTheConnection(how: String) throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 1 }
+        let harness = try PoolHarness(port: peer.port) { $0.maximumConnections = 1 }
         let outcomes = harness.run(["token.1", "hold.1", "hold.2", "\(how).1"])
         #expect(outcomes.map(\.kind) == ["ack", "ambiguous", "ambiguous", "ambiguous"], "\(harness.warnings)")
         #expect(harness.run(["token.2"]).map(\.kind) == ["ack"])
@@ -26,8 +26,8 @@ struct XMPPLossTests {
         let peer = try XMPPPeer(#"[{"deaf":true}]"#)
         let harness = try PoolHarness(port: peer.port) {
             $0.session.ackMs = 1_500
-            $0.mostConnections = 1
-            $0.address.maxBufferedBytes = 64 << 20
+            $0.maximumConnections = 1
+            $0.address.maximumBufferedBytes = 64 << 20
         }
         harness.run(until: { $0.pool.readyConnections == 1 })
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)

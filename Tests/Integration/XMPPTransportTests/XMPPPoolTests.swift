@@ -38,7 +38,7 @@ struct XMPPPoolTests {
 
     @Test func connectionCarriesAtMostItsWindow() throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 1 }
+        let harness = try PoolHarness(port: peer.port) { $0.maximumConnections = 1 }
         harness.run(["token.1"])
         let tags = harness.enqueue((1...150).map { "hold.\($0)" })
         harness.run(until: { _ in (try? peer.ledger().messages.count) == 101 })
@@ -50,7 +50,7 @@ struct XMPPPoolTests {
 
     @Test func connectionsOpenByDemandAndPermit() throws {
         let peer = try XMPPPeer()
-        let harness = try PoolHarness(port: peer.port) { $0.mostConnections = 3 }
+        let harness = try PoolHarness(port: peer.port) { $0.maximumConnections = 3 }
         var asked = 0
         harness.pool.authorizeConnection = { answer in
             asked += 1

@@ -16,7 +16,7 @@ extension Scenario {
     private func guards(of job: JobRecord, _ dice: inout Dice) -> GuardRecord {
         var guards = GuardRecord(batchSize: batchSize)
         if dice.chance(0.5) {
-            guards.mostFailed = dice.int(20...250)
+            guards.maximumFailed = dice.int(20...250)
             guards.sampleSize = dice.int(4...30)
         }
         if dice.chance(0.5) {
@@ -25,7 +25,7 @@ extension Scenario {
             if dice.chance(0.5) { guards.canaryWaitMs = Int64(dice.skewed(1...8_000)) }
         }
         // Without another guard always a rate. The job takes up to one and a half minutes.
-        if dice.chance(0.4) || (guards.mostFailed == nil && guards.canary == nil) {
+        if dice.chance(0.4) || (guards.maximumFailed == nil && guards.canary == nil) {
             guards.rate = max(1, job.total * 60 / dice.int(2...90))
         }
         return guards
@@ -36,7 +36,7 @@ extension Scenario {
         guard let guards = job.guards else { return 0 }
         let rated = guards.rate.map { 61 * job.total / $0 + 2 } ?? 0
         // Each resume lets at least a sample continue.
-        let stopped = guards.mostFailed == nil ? 0 : 8 * (job.total / guards.sampleSize + 1)
+        let stopped = guards.maximumFailed == nil ? 0 : 8 * (job.total / guards.sampleSize + 1)
         return rated + stopped + Int(guards.canaryWaitMs ?? 0) / 1_000 + 8
     }
 }

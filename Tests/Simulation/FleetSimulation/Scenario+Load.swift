@@ -6,7 +6,7 @@ extension Scenario {
         workers = 3
         served = [[0], [0], [0]]
         batchSize = 100
-        maxInFlight = 48
+        maximumInFlight = 48
         window = 12
         failChance = 0
         self.refusedShare = refusedShare

@@ -46,7 +46,7 @@ struct Scenario {
     var freezesBetweenActions = 0
     var batchSize = 10
     var activeLimit = 1
-    var maxInFlight = 16
+    var maximumInFlight = 16
     var window = 8
     var leaseMs: Int64 = 10_000
     var renewMs: Int64 = 2_000
@@ -77,7 +77,7 @@ struct Scenario {
         var dice = Dice(seed: seed)
         workers = isLarge ? 200 : dice.int(1...8)
         batchSize = dice.int(2...25)
-        maxInFlight = dice.int(4...48)
+        maximumInFlight = dice.int(4...48)
         window = dice.int(2...12)
         redisLatency = dice.int(100...4_000)
         fcmLatency = dice.int(5_000...150_000)

@@ -9,7 +9,7 @@ import Testing
     /// The news of the stop usually overtakes the next watermark.
     @Test(arguments: [nil, Mutation.raiseAfterStop]) func noWatermarkRisesAfterAStop(_ mutation: Mutation?) throws {
         var guards = GuardRecord(batchSize: 10)
-        (guards.mostFailed, guards.sampleSize) = (100, 2)
+        (guards.maximumFailed, guards.sampleSize) = (100, 2)
         let turn = FanoutSlot.Turn(priority: 5, entryMs: 1, entrySequence: 0, job: 0)
         var job = JobRecord(number: 0, kind: .fanout, total: 30, turn: turn)
         job.guards = guards

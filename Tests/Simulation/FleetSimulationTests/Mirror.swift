@@ -17,7 +17,7 @@ struct Mirror {
         var given: Given
     }
 
-    private static let mostJobs = 9
+    private static let maximumJobs = 9
 
     private let client: RedisClient
     private let keys = ProjectKeys(project: "p")
@@ -36,7 +36,7 @@ struct Mirror {
         dice = Dice(seed: seed)
         state = ProjectState(jobs: [], batchSize: Batch.maximumSize, quota: 600_000, activeLimit: 1)
         // The referee only needs the jobs' places, because nothing is sent here.
-        let places = (0..<Self.mostJobs).map {
+        let places = (0..<Self.maximumJobs).map {
             JobRecord(
                 number: $0,
                 kind: .single,
@@ -50,7 +50,7 @@ struct Mirror {
     mutating func step() async throws {
         while workers.count < 3 { try await register() }
         switch dice.unit() {
-        case ..<0.15 where state.jobs.count < Self.mostJobs: try await intake()
+        case ..<0.15 where state.jobs.count < Self.maximumJobs: try await intake()
         case ..<0.5: try await claim(dice.pick(workers))
         case ..<0.85 where !held.isEmpty: try await record(dice.int(0...held.count - 1))
         case ..<0.9: try await declareDead(dice.pick(workers))

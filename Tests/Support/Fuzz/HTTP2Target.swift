@@ -23,7 +23,7 @@ extension FuzzTarget {
     ]
 
     static let http2Session = FuzzTarget(name: "http2", seeds: answers.map { [64, 0] + settings + $0 }) { bytes in
-        guard let session = HTTP2Session(origin: "https://h", maxBodyBytes: 200) else { return }
+        guard let session = HTTP2Session(origin: "https://h", maximumBodyBytes: 200) else { return }
         let size = max(1, Int(bytes.first ?? 1))
         var decisions = UInt64(bytes.dropFirst().first ?? 0) &* 0x9e37_79b9_7f4a_7c15
         var live: Set<Int> = []

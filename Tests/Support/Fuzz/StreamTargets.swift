@@ -39,7 +39,12 @@ extension FuzzTarget {
     }
 
     static let xmlStream = FuzzTarget(name: "xml", seeds: stanzas.map { "\u{8}" + $0 }) { bytes in
-        let limits = XMLStreamLimits(maxStanzaBytes: 2_000, maxDepth: 8, maxAttributes: 8, maxTagBytes: 500)
+        let limits = XMLStreamLimits(
+            maximumStanzaBytes: 2_000,
+            maximumDepth: 8,
+            maximumAttributes: 8,
+            maximumTagBytes: 500
+        )
         let cut = events(XMLStreamParser(limits: limits), pieces(bytes))
         let whole = events(XMLStreamParser(limits: limits), [Array(bytes.dropFirst())])
         check(cut.events == whole.events && cut.ok == whole.ok, "the split changes the events: \(cut), \(whole)")

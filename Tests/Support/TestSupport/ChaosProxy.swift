@@ -12,7 +12,7 @@ public final class ChaosProxy: Sendable {
         var latencyMs: Int64 = 0
         var swallowed: Set<Way> = []
         /// The most bytes of each connection that reach the client; nil for no limit.
-        var mostToClient: Int?
+        var maximumToClient: Int?
         var speaksGarbage = false
         /// Increases with each request to reset the open connections.
         var resets = 0
@@ -56,7 +56,7 @@ public final class ChaosProxy: Sendable {
     public func swallow(_ way: Way) { orders.withLock { _ = $0.swallowed.insert(way) } }
 
     /// Forwards at most `most` bytes of each connection to the client, so that an answer stalls in the middle.
-    public func stall(afterBytesToClient most: Int) { orders.withLock { $0.mostToClient = most } }
+    public func stall(afterBytesToClient most: Int) { orders.withLock { $0.maximumToClient = most } }
 
     /// Answers new connections with bytes of no protocol and resets the open ones.
     public func speakGarbage() {
@@ -72,9 +72,9 @@ public final class ChaosProxy: Sendable {
     /// Ends all faults. Resets connections that lost bytes.
     public func heal() {
         orders.withLock {
-            if !$0.swallowed.isEmpty || $0.mostToClient != nil { $0.resets += 1 }
+            if !$0.swallowed.isEmpty || $0.maximumToClient != nil { $0.resets += 1 }
             $0.swallowed = []
-            $0.mostToClient = nil
+            $0.maximumToClient = nil
             $0.speaksGarbage = false
             $0.latencyMs = 0
         }
@@ -120,7 +120,7 @@ private final class ProxyLink {
             if lanes[index].way == .toServer { orders.onRead() }
             let due = EventLoop.readClock() + UInt64(max(0, orders.latencyMs)) * 1_000_000
             var kept = count
-            if lanes[index].way == .toClient, let most = orders.mostToClient {
+            if lanes[index].way == .toClient, let most = orders.maximumToClient {
                 kept = max(0, min(count, most - lanes[index].passed))
             }
             guard kept > 0 else { return true }
@@ -157,7 +157,7 @@ private final class ProxyLink {
 private final class ProxyLoop {
     /// The longest time between two checks of the faults and of delayed bytes.
     private static let tickMs: Int32 = 4
-    private static let mostWaiting = 4 << 20
+    private static let maximumWaiting = 4 << 20
     private static let garbage = Array("\u{1}\u{2}not a protocol\r\n\r\n".utf8)
 
     private let listener: Int32
@@ -190,7 +190,7 @@ private final class ProxyLoop {
         for link in links {
             for (index, lane) in link.lanes.enumerated() {
                 var events: Int32 = 0
-                if !lane.isAtEnd, lane.waiting < Self.mostWaiting { events |= POLLIN }
+                if !lane.isAtEnd, lane.waiting < Self.maximumWaiting { events |= POLLIN }
                 if !link.lanes[1 - index].queue.isEmpty, orders.latencyMs == 0 { events |= POLLOUT }
                 polled.append(pollfd(fd: events == 0 ? -1 : lane.source, events: Int16(events), revents: 0))
             }

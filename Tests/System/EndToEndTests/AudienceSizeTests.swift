@@ -14,7 +14,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
     /// The worker assumes a rate that is a tenth lower, because a counted size is not exact.
     private static let assumedRate = "fanout_rate: 180\n    iid_endpoint: https://localhost:"
 
-    private func mostActive(_ rig: Rig) async throws -> Int {
+    private func maximumActive(_ rig: Rig) async throws -> Int {
         try JSONDecoder().decode(Active.self, from: try await rig.control("GET", "/stats")).max_active_fanouts
     }
 
@@ -48,7 +48,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
                     #expect((Self.devices * 95 / 100...Self.devices * 105 / 100).contains(size), "\(job)")
                 }
             }
-            #expect(try await mostActive(rig) == 1)
+            #expect(try await maximumActive(rig) == 1)
             // Logged once per topic, although each topic was sent to twice.
             #expect(count("is a count of Fanfare's own subscriptions", in: worker) == 2, "\(worker.stderr)")
             #expect(count("The size of an audience is not known", in: worker) == 0)
@@ -69,7 +69,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             for job in try await sendToBoth(rig, 1) {
                 #expect(job["audience_source"] == "config" && job["audience_estimate"] == "\(Self.devices)", "\(job)")
             }
-            #expect(try await mostActive(rig) == 1)
+            #expect(try await maximumActive(rig) == 1)
             #expect(count("The size of an audience", in: worker) == 0, "\(worker.stderr)")
         }
     }

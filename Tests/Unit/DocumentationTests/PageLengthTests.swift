@@ -4,10 +4,10 @@ import Testing
 /// Holds the pages to their lengths, and pages and comments to plain words. A table row and a line of code count for nothing in the whole
 /// catalogue, and a table row counts for nothing on its page: tables are looked up, not read.
 @Suite struct PageLengthTests {
-    private static let mostWordsOfAPage = 1_500
+    private static let maximumWordsOfAPage = 1_500
     /// Of a page that readers look things up on.
-    private static let mostWordsOfAReference = 2_500
-    private static let mostWordsOfTheCatalogue = 25_000
+    private static let maximumWordsOfAReference = 2_500
+    private static let maximumWordsOfTheCatalogue = 25_000
     private static let references: Set<String> = ["Producers", "ProtocolFacts", "Jobs", "Statements", "CHANGELOG"]
 
     /// The lines of a page outside tables, and whether each is within a block of code.
@@ -33,10 +33,10 @@ import Testing
                 inCatalogue += lines.reduce(0) { $0 + ($1.isCode ? 0 : Self.words($1.text)) }
             }
             let words = lines.reduce(0) { $0 + Self.words($1.text) }
-            let most = Self.references.contains(page.name) ? Self.mostWordsOfAReference : Self.mostWordsOfAPage
+            let most = Self.references.contains(page.name) ? Self.maximumWordsOfAReference : Self.maximumWordsOfAPage
             #expect(words <= most, "\(page.label): \(words) words")
         }
-        #expect(inCatalogue <= Self.mostWordsOfTheCatalogue, "\(inCatalogue) words in the catalogue")
+        #expect(inCatalogue <= Self.maximumWordsOfTheCatalogue, "\(inCatalogue) words in the catalogue")
     }
 
     /// Each of these made readers look for the subject of a sentence, or has a usual word.

@@ -12,7 +12,7 @@ import Testing
     private static func read(_ bytes: [UInt8], cut: (Int) -> Int) -> Reading {
         // Small, so that limits are met too.
         let parser = XMLStreamParser(
-            limits: XMLStreamLimits(maxStanzaBytes: 300, maxDepth: 5, maxAttributes: 3, maxTagBytes: 80)
+            limits: XMLStreamLimits(maximumStanzaBytes: 300, maximumDepth: 5, maximumAttributes: 3, maximumTagBytes: 80)
         )
         var reading = Reading()
         var rest = bytes[...]

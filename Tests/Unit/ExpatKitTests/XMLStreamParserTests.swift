@@ -136,7 +136,7 @@ import Testing
     // MARK: Limits
 
     @Test func stanzaLengthIsLimitedAndTheirNumberIsNot() throws {
-        let limits = XMLStreamLimits(maxStanzaBytes: 100)
+        let limits = XMLStreamLimits(maximumStanzaBytes: 100)
         let longest = "<m>" + String(repeating: "x", count: 93) + "</m>"
         #expect(longest.utf8.count == 100)
         let parser = XMLStreamParser(limits: limits)
@@ -173,14 +173,14 @@ import Testing
     }
 
     @Test func blanksBetweenStanzasAreUnlimited() throws {
-        let parser = XMLStreamParser(limits: XMLStreamLimits(maxStanzaBytes: 64))
+        let parser = XMLStreamParser(limits: XMLStreamLimits(maximumStanzaBytes: 64))
         _ = try parser.feed(Array("<r>".utf8))
         for _ in 0..<100 { #expect(try parser.feed([UInt8](repeating: 0x20, count: 100)).isEmpty) }
         #expect(try parser.feed(Array("<m/>".utf8)).count == 1)
     }
 
     @Test func depthAndAttributesHaveLimits() throws {
-        let limits = XMLStreamLimits(maxDepth: 4, maxAttributes: 2)
+        let limits = XMLStreamLimits(maximumDepth: 4, maximumAttributes: 2)
         #expect(fault("<r><a><b><c>", limits: limits) == nil)
         #expect(fault("<r><a><b><c><d/>", limits: limits) == "elements nested deeper than 4")
         #expect(fault("<r><a x='' y=''/>", limits: limits) == nil)

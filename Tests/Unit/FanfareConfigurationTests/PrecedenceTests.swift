@@ -9,7 +9,7 @@ import Testing
         #expect(configuration.redis.url.value == "redis://127.0.0.1:6379/0")
         #expect(configuration.prefix == "fanfare")
         #expect(configuration.projects.isEmpty)
-        #expect(configuration.worker.maxInFlight == 1_000)
+        #expect(configuration.worker.maximumInFlight == 1_000)
         #expect(configuration.worker.drainMs == 25_000)
         #expect(configuration.worker.leaseMs == 10_000)
         #expect(configuration.worker.renewMs == 2_000)

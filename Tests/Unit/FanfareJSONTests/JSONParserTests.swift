@@ -75,7 +75,7 @@ import Testing
             try Self.parse(String(repeating: "[", count: 1_000_000))
         }
         #expect(throws: JSONError(reason: "5 bytes, at most 4", offset: 4)) {
-            try Self.parse("12345", limits: JSONLimits(maxBytes: 4))
+            try Self.parse("12345", limits: JSONLimits(maximumBytes: 4))
         }
     }
 

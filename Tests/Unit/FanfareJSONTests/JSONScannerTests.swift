@@ -4,7 +4,7 @@ import Testing
 @Suite struct JSONScannerTests {
     static func scanner(_ text: String, _ range: Range<Int>? = nil) -> JSONScanner {
         let bytes = Array(text.utf8)
-        return JSONScanner(bytes: bytes, range: range ?? bytes.indices, maxDepth: 64)
+        return JSONScanner(bytes: bytes, range: range ?? bytes.indices, maximumDepth: 64)
     }
 
     @Test func partOfATextEndsWithItsRange() throws {
@@ -83,7 +83,7 @@ import Testing
             #expect(throws: JSONError(reason: "unknown escape in a string", offset: place + 1)) {
                 try JSONParser.parse(string(UInt8(ascii: "\\")).map { $0 == 0x61 ? 0x78 : $0 })
             }
-            var scanner = JSONScanner(bytes: string(UInt8(ascii: "\"")), maxDepth: 1)
+            var scanner = JSONScanner(bytes: string(UInt8(ascii: "\"")), maximumDepth: 1)
             #expect(try scanner.plainString() == 1..<place + 1)
         }
     }

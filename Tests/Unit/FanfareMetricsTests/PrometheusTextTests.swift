@@ -68,11 +68,11 @@ import Testing
 
     @Test func seriesBeyondTheLimitShareOneSeries() {
         let registry = MetricRegistry()
-        for project in 0..<MetricRegistry.maxSeries + 50 {
+        for project in 0..<MetricRegistry.maximumSeries + 50 {
             registry.counter(MetricCatalogue.maybeDuplicates, "p\(project)").add()
         }
         let lines = PrometheusText.render(registry).split(separator: "\n")
-        #expect(lines.count == 2 + MetricRegistry.maxSeries + 1)
+        #expect(lines.count == 2 + MetricRegistry.maximumSeries + 1)
         #expect(lines.contains("fanfare_maybe_duplicates_total{project=\"overflow\"} 50"))
     }
 

@@ -10,8 +10,8 @@ import Tracing
     private static let period = OTLPMetrics.Period(startNs: 1, nowNs: 2)
     private let registry = MetricRegistry()
 
-    private func body(maxBytes: Int = .max) -> (body: OTLPBody, families: Int) {
-        OTLPMetrics.body(registry.read(), Self.period, resource: Self.resource, maxBytes: maxBytes)
+    private func body(maximumBytes: Int = .max) -> (body: OTLPBody, families: Int) {
+        OTLPMetrics.body(registry.read(), Self.period, resource: Self.resource, maximumBytes: maximumBytes)
     }
 
     private func metrics(_ body: OTLPBody) throws -> [String] {
@@ -70,8 +70,8 @@ import Tracing
         addThreeMetrics()
         let all = body()
         #expect(all.families == 3 && all.body.count == 6)
-        for (maxBytes, families) in [(1, 1), (all.body.bytes.count - 10, 2)] {
-            let part = body(maxBytes: maxBytes)
+        for (maximumBytes, families) in [(1, 1), (all.body.bytes.count - 10, 2)] {
+            let part = body(maximumBytes: maximumBytes)
             #expect(part.families == families && part.body.count == 2 * families)
             #expect(try metrics(part.body) == Array(metrics(all.body).prefix(families)))
         }
@@ -79,7 +79,7 @@ import Tracing
 
     @Test func roundSendsEachMetricOnceAndReadsEachBodyAnew() throws {
         addThreeMetrics()
-        let source = MetricSource(registry: registry, resource: Self.resource, maxBytes: 1)
+        let source = MetricSource(registry: registry, resource: Self.resource, maximumBytes: 1)
         var texts: [String] = []
         // The first body fails, and the counters grow during the backoff.
         for _ in 1...3 {
@@ -94,7 +94,7 @@ import Tracing
 
     @Test func metricsThatVanishEndTheRound() {
         addThreeMetrics()
-        let source = MetricSource(registry: registry, resource: Self.resource, maxBytes: 1)
+        let source = MetricSource(registry: registry, resource: Self.resource, maximumBytes: 1)
         #expect(source.next() != nil && source.backlog == .full)
         for project in ["a", "b"] { registry.removeProject(project) }
         #expect(source.next() == nil && source.backlog == .some)

@@ -139,13 +139,13 @@ import Tracing
             span.end(at: Instant(nanosecondsSinceEpoch: 9))
         }
         let spans = queue.first(9)
-        for (maxBytes, count) in [(1, 1), (3_000, 2), (100_000, 3)] {
-            let body = OTLPSpans.body(spans, resource: Self.resource, maxBytes: maxBytes)
+        for (maximumBytes, count) in [(1, 1), (3_000, 2), (100_000, 3)] {
+            let body = OTLPSpans.body(spans, resource: Self.resource, maximumBytes: maximumBytes)
             #expect(body.count == count)
             let value = try JSONParser.parse(body.bytes)
             let scope = value.object?["resourceSpans"]?.array?[0].object?["scopeSpans"]?.array?[0].object
             #expect(scope?["spans"]?.array?.count == count)
         }
-        #expect(OTLPSpans.body(spans, resource: Self.resource, maxBytes: .max).bytes.count < 6_000, "texts are cut")
+        #expect(OTLPSpans.body(spans, resource: Self.resource, maximumBytes: .max).bytes.count < 6_000, "texts are cut")
     }
 }

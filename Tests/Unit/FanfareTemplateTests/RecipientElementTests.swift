@@ -183,7 +183,7 @@ import Testing
 
     @Test func elementsOfAnArrayAreReadInOnePass() throws {
         let text = #"[ {"token":"a"} , {"fid":"b","vars":{"x":1}},{"token":3}]"#
-        var scanner = JSONScanner(bytes: Array(text.utf8), maxDepth: 64)
+        var scanner = JSONScanner(bytes: Array(text.utf8), maximumDepth: 64)
         try scanner.enter()
         #expect(try scanner.findElement(isFirst: true))
         #expect(try RecipientElement(from: &scanner).recipient.string == "a")

@@ -42,7 +42,7 @@ import Testing
         answer("https://one")
         #expect(outcomes.all.values.allSatisfy(\.isAnswer) && outcomes.all.count == 3)
         var other = OriginConfiguration()
-        other.maxLanes = 1
+        other.maximumLanes = 1
         send(4, to: "https://one/", over: other)
         #expect(open == ["https://one", "https://one"], "with another configuration")
         pools.close()

@@ -18,8 +18,8 @@ import Testing
 
     /// The window of an answer is the limit of its body, and at least a frame.
     @Test(arguments: [(1_000, 16_384), (65_536, 65_536)] as [(Int, UInt32)])
-    func settingsSwitchPushOffAndBoundHeadersAndAnswers(maxBodyBytes: Int, window: UInt32) throws {
-        let bench = try SessionBench(maxBodyBytes: maxBodyBytes)
+    func settingsSwitchPushOffAndBoundHeadersAndAnswers(maximumBodyBytes: Int, window: UInt32) throws {
+        let bench = try SessionBench(maximumBodyBytes: maximumBodyBytes)
         let first = try #require(Frames.parse(bench.sent).first)
         #expect(first.type == 4)
         #expect(first.payload == Array(Frames.settings([(2, 0), (4, window), (6, 16_384)]).dropFirst(9)))
@@ -315,7 +315,7 @@ import Testing
     }
 
     @Test func nothingIsRequestedBeforeTheServersSettings() throws {
-        let session = try #require(HTTP2Session(origin: "https://h", maxBodyBytes: 10))
+        let session = try #require(HTTP2Session(origin: "https://h", maximumBodyBytes: 10))
         session.submit(HTTPRequest(tag: 1, url: "https://h/", body: [1]), number: 0)
         session.fill()
         #expect(session.serverLimit == nil)
@@ -385,11 +385,11 @@ import Testing
         var exchange = Exchange()
         let request = HTTPRequest(tag: 1, url: "https://h/")
         let block = HeaderBlock(request, origin: "https://h")
-        exchange.assign(request, block, maxBodyBytes: 10_000)
+        exchange.assign(request, block, maximumBodyBytes: 10_000)
         exchange.answer.append(contentsOf: [UInt8](repeating: 1, count: 500))
         let address = exchange.answer.withUnsafeBytes { $0.baseAddress }
         exchange.finish()
-        exchange.assign(request, block, maxBodyBytes: 10_000)
+        exchange.assign(request, block, maximumBodyBytes: 10_000)
         exchange.answer.append(contentsOf: [UInt8](repeating: 2, count: 500))
         #expect(exchange.answer.withUnsafeBytes { $0.baseAddress } == address)
         exchange.answer.append(contentsOf: [UInt8](repeating: 1, count: 9_000))

@@ -30,7 +30,7 @@ import Testing
 
     /// The part of an answer that is within its limit stays: results at its front count.
     @Test func cutAnswerKeepsItsFront() throws {
-        let bench = try SessionBench(maxBodyBytes: 1_000)
+        let bench = try SessionBench(maximumBodyBytes: 1_000)
         bench.send(1)
         bench.receive(part(1, 900) + Frames.data(1, String(repeating: "y", count: 200), ends: false))
         #expect(bench.kind(0) == "200 cut")

@@ -12,8 +12,8 @@ final class SessionBench {
     private(set) var ends: [Int: RequestEnd] = [:]
     private(set) var surplus = 0
 
-    init(streams: UInt32 = 100, maxBodyBytes: Int = 1_000) throws {
-        session = try #require(HTTP2Session(origin: "https://h:8443", maxBodyBytes: maxBodyBytes))
+    init(streams: UInt32 = 100, maximumBodyBytes: Int = 1_000) throws {
+        session = try #require(HTTP2Session(origin: "https://h:8443", maximumBodyBytes: maximumBodyBytes))
         flush()
         receive(Frames.settings([(3, streams)]) + Frames.settingsACK)
         flush()

@@ -72,7 +72,7 @@ import Testing
     @Test func commandBeyondTheLimitsOfRedisIsNotSent() {
         // Their bytes are never read, so none are written, and no memory is touched.
         func word(_ count: Int) -> ArraySlice<UInt8> { [UInt8](unsafeUninitializedCapacity: count) { $1 = count }[...] }
-        let longest = CommandFormatter.maxWordBytes
+        let longest = CommandFormatter.maximumWordBytes
         func fits(_ words: [ArraySlice<UInt8>]) -> Bool {
             var command = RedisCommand("SET")
             for word in words { command.append(shared: word) }

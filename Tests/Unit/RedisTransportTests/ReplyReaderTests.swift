@@ -135,9 +135,9 @@ import Testing
 
     @Test func aDeepReplyWithinTheLimitIsRead() {
         let limits = RedisLimits()
-        let bytes = Array(String(repeating: "*1\r\n", count: limits.maxDepth).utf8) + Array(":1\r\n".utf8)
+        let bytes = Array(String(repeating: "*1\r\n", count: limits.maximumDepth).utf8) + Array(":1\r\n".utf8)
         #expect(read(bytes, inPiecesOf: 3).values.count == 1)
-        let deeper = Array(String(repeating: "*1\r\n", count: limits.maxDepth + 1).utf8) + Array(":1\r\n".utf8)
+        let deeper = Array(String(repeating: "*1\r\n", count: limits.maximumDepth + 1).utf8) + Array(":1\r\n".utf8)
         #expect(read(deeper, inPiecesOf: 3).error?.code == .protocolError)
     }
 }

@@ -7,16 +7,16 @@ struct WorkerSettings {
     /// Out of the way unless said: at its default, it and not the worker would be measured.
     var quotaPerMinute = 1_000_000_000
     /// For each process; the worker's own default when nil.
-    var maxInFlight: Int?
-    var maxLanes: Int?
+    var maximumInFlight: Int?
+    var maximumLanes: Int?
     var activeFanouts: Int?
     /// Recipients a second.
     var fanoutRate: Int?
 
     /// No larger than what is in flight; the worker's own default where that allows it.
     private var window: Int? {
-        guard let maxInFlight, maxInFlight < Self.defaultWindow else { return nil }
-        return maxInFlight
+        guard let maximumInFlight, maximumInFlight < Self.defaultWindow else { return nil }
+        return maximumInFlight
     }
 
     private static let defaultWindow = 128
@@ -25,7 +25,7 @@ struct WorkerSettings {
     func text(redisURL: String, target: Target) -> String {
         let worker = Self.block(
             "worker",
-            [("max_in_flight", maxInFlight), ("max_lanes", maxLanes), ("window", window)],
+            [("max_in_flight", maximumInFlight), ("max_lanes", maximumLanes), ("window", window)],
             indent: ""
         )
         let project = Self.block(

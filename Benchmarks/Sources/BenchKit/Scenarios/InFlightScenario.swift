@@ -71,8 +71,8 @@ enum InFlightScenario: Scenario {
             var worker = WorkerContender(bench, sink: sink)
             worker.name = Self.worker(level)
             worker.summary = "the worker, at most \(level) in flight on \(lanes) connections"
-            worker.settings.maxInFlight = level
-            worker.settings.maxLanes = lanes
+            worker.settings.maximumInFlight = level
+            worker.settings.maximumLanes = lanes
             worker.warmUp = warmUp
             return worker
         }

@@ -30,8 +30,8 @@ enum ScaleScenario: Scenario {
                 worker.name = side(count)
                 worker.summary = "each at most \(inFlight) in flight"
                 worker.workers = count
-                worker.settings.maxInFlight = inFlight
-                worker.settings.maxLanes = 2
+                worker.settings.maximumInFlight = inFlight
+                worker.settings.maximumLanes = 2
                 worker.warmUp = 2_000 * count
                 return worker
             }

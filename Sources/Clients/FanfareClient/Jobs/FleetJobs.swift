@@ -17,8 +17,8 @@ public struct FleetJobs<Redis: RedisSending>: Sendable {
     }
 
     private static var projectsAtOnce: Int { 8 }
-    private static var mostProjects: Int { 200 }
-    private static var mostReads: Int { 10_000 }
+    private static var maximumProjects: Int { 200 }
+    private static var maximumReads: Int { 10_000 }
 
     private let redis: Redis
     private let prefix: String
@@ -54,7 +54,7 @@ public struct FleetJobs<Redis: RedisSending>: Sendable {
         var page = Page()
         var reads = 0
         var end = 0
-        while end < min(rest.count, Self.mostProjects), page.rows.count < limit, reads < Self.mostReads {
+        while end < min(rest.count, Self.maximumProjects), page.rows.count < limit, reads < Self.maximumReads {
             let names = rest[end..<min(end + Self.projectsAtOnce, rest.count)]
             let lists = try await withThrowingTaskGroup(of: (String, JobList, OverviewReply?).self) { group in
                 for name in names {

@@ -2,7 +2,7 @@ internal import StreamWire
 
 extension FanfareOperator {
     /// Projects of the register that ``servedProjects(redis:prefix:)`` looks at.
-    private static var mostProjects: Int { 200 }
+    private static var maximumProjects: Int { 200 }
 
     /// Whether a worker has ever served the project: each worker makes its consumer group on `jobs` when it starts. A push
     /// makes none.
@@ -18,7 +18,7 @@ extension FanfareOperator {
     /// The ids of the registered projects that a worker has ever served, sorted; of the first 200 in the register.
     public static func servedProjects(redis: Redis, prefix: String = "fanfare") async throws -> [String] {
         var served: [String] = []
-        for project in try await projects(redis: redis, prefix: prefix).prefix(mostProjects) {
+        for project in try await projects(redis: redis, prefix: prefix).prefix(maximumProjects) {
             let candidate = FanfareOperator(redis: redis, project: project, prefix: prefix)
             // A key of the wrong type hides no other project.
             if (try? await candidate.wasServed()) == true { served.append(project) }

@@ -26,7 +26,7 @@ struct JobFinder<Redis: RedisSending> {
     private let keys: ProjectKeys
     private let filter: JobFilter
     private let limit: Int
-    private let mostReads: Int
+    private let maximumReads: Int
     private(set) var found: [JobStatus] = []
     /// Index in ``found`` from which jobs are sorted by time.
     var othersStart = 0
@@ -39,11 +39,11 @@ struct JobFinder<Redis: RedisSending> {
         self.keys = keys
         self.filter = filter
         self.limit = limit
-        mostReads = reads
+        maximumReads = reads
     }
 
     /// An id costs a fiftieth of a hash.
-    private var isExhausted: Bool { reads >= mostReads || looks / 50 >= mostReads }
+    private var isExhausted: Bool { reads >= maximumReads || looks / 50 >= maximumReads }
     private var isFull: Bool { found.count > limit || isExhausted }
 
     var list: JobList {

@@ -26,7 +26,10 @@ struct CredentialFields {
     init(file bytes: [UInt8], what: String) throws(CredentialError) {
         let parsed: JSONValue
         do throws(JSONError) {
-            parsed = try JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 8, maxBytes: Credential.maximumBytes))
+            parsed = try JSONParser.parse(
+                bytes,
+                limits: JSONLimits(maximumDepth: 8, maximumBytes: Credential.maximumBytes)
+            )
         } catch {
             throw CredentialError(reason: "not a \(what): not JSON: \(error)")
         }

@@ -27,7 +27,7 @@ public struct ExternalAccount: Equatable, Sendable, Redacted {
     let quotaProjectID: String?
 
     private static let defaultUniverse = "googleapis.com"
-    private static let mostHeaders = 16
+    private static let maximumHeaders = 16
 
     init(_ fields: CredentialFields) throws(CredentialError) {
         guard let source = try fields.object("credential_source") else {
@@ -92,7 +92,7 @@ public struct ExternalAccount: Equatable, Sendable, Redacted {
 
     private static func headers(_ fields: CredentialFields) throws(CredentialError) -> [String] {
         guard let given = try fields.object("headers") else { return [] }
-        guard given.object.count <= mostHeaders else { throw fields.error("headers", "at most \(mostHeaders)") }
+        guard given.object.count <= maximumHeaders else { throw fields.error("headers", "at most \(maximumHeaders)") }
         var lines: [String] = []
         for member in given.object.members {
             let isName = { (byte: UInt8) in byte.isASCIIAlphanumeric || "-_".utf8.contains(byte) }

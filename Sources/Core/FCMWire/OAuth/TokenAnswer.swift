@@ -2,7 +2,7 @@ internal import FanfareJSON
 public import FanfareModel
 
 extension TokenRequest {
-    private static let limits = JSONLimits(maxDepth: 16, maxBytes: 65_536)
+    private static let limits = JSONLimits(maximumDepth: 16, maximumBytes: 65_536)
 
     /// Reads the answer of an OAuth endpoint: `access_token`, `expires_in`, or an error.
     public static func parse(

@@ -13,7 +13,7 @@ struct LegacyFront {
     private var scanner: JSONScanner
 
     init(_ body: [UInt8]) {
-        scanner = JSONScanner(bytes: body, maxDepth: JSONLimits().maxDepth)
+        scanner = JSONScanner(bytes: body, maximumDepth: JSONLimits().maximumDepth)
         // What was read before the fault counts.
         try? read()
     }

@@ -150,7 +150,9 @@ enum ValueForm: Equatable, Sendable {
     private static func arguments(_ value: JSONValue, at path: [String]) throws(TranslationError) -> [JSONValue] {
         var list = value.array
         if let text = value.string {
-            list = (try? JSONParser.parse(Array(text.utf8), limits: JSONLimits(maxDepth: 1, maxBytes: 65_536)))?.array
+            list =
+                (try? JSONParser.parse(Array(text.utf8), limits: JSONLimits(maximumDepth: 1, maximumBytes: 65_536)))?
+                .array
         }
         guard let list, list.allSatisfy({ $0.string != nil }) else {
             throw TranslationError(path, "must be a JSON array of strings, written as a string")

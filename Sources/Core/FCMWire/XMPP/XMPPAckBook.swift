@@ -8,8 +8,8 @@ struct XMPPAckBook: Equatable {
     }
 
     /// Messages of FCM that may be unacknowledged at most. FCM stops far earlier.
-    static let mostOwed = 1_000
-    private static let mostRemembered = 1_000
+    static let maximumOwed = 1_000
+    private static let maximumRemembered = 1_000
 
     private var owed: [UInt64: Ack] = [:]
     private var nextReceipt: UInt64 = 1
@@ -17,7 +17,7 @@ struct XMPPAckBook: Equatable {
     private var order: [String] = []
 
     var isEmpty: Bool { owed.isEmpty }
-    var isFull: Bool { owed.count >= Self.mostOwed }
+    var isFull: Bool { owed.count >= Self.maximumOwed }
 
     /// - Returns: the receipt for ``acknowledge(_:)``.
     mutating func owe(to: String, messageID: String) -> UInt64 {
@@ -31,9 +31,9 @@ struct XMPPAckBook: Equatable {
         guard let ack = owed.removeValue(forKey: receipt) else { return nil }
         if sent.updateValue(ack, forKey: ack.messageID) == nil {
             order.append(ack.messageID)
-            if order.count > 2 * Self.mostRemembered {
-                for old in order.prefix(Self.mostRemembered) { sent[old] = nil }
-                order.removeFirst(Self.mostRemembered)
+            if order.count > 2 * Self.maximumRemembered {
+                for old in order.prefix(Self.maximumRemembered) { sent[old] = nil }
+                order.removeFirst(Self.maximumRemembered)
             }
         }
         return ack

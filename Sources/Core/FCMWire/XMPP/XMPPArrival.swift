@@ -41,7 +41,7 @@ struct XMPPRejection: Equatable {
 }
 
 extension XMPPArrival {
-    private static let jsonLimits = JSONLimits(maxDepth: 32, maxBytes: 65_536)
+    private static let jsonLimits = JSONLimits(maximumDepth: 32, maximumBytes: 65_536)
 
     init(_ element: XMLElement) {
         switch (element.name.namespace, element.name.local) {

@@ -34,7 +34,7 @@ public enum XMPPResponse {
     }
 
     /// A stanza is at most this large before its JSON is looked at.
-    private static let limits = JSONLimits(maxDepth: 16, maxBytes: 65_536)
+    private static let limits = JSONLimits(maximumDepth: 16, maximumBytes: 65_536)
 
     private static func ack(
         _ object: JSONObject,

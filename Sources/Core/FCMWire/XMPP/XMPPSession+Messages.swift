@@ -22,7 +22,7 @@ extension XMPPSession {
         case .answer(let messageID?, _, let nack, let json): return answered(messageID, nack: nack, json)
         case .answer(nil, let from, let nack, let json): return answeredWithoutID(from: from, nack: nack, json)
         case .incoming(let incoming):
-            guard !acks.isFull else { return close("\(XMPPAckBook.mostOwed) messages without an acknowledgement") }
+            guard !acks.isFull else { return close("\(XMPPAckBook.maximumOwed) messages without an acknowledgement") }
             return [.deliver(incoming, number: acks.owe(to: incoming.from, messageID: incoming.messageID))]
         case .control("CONNECTION_DRAINING"): return drain()
         case .control(let type): return [.report(.unknownControl(type))]
@@ -93,7 +93,7 @@ extension XMPPSession {
     }
 
     /// Refuses the messages that had no answer in time, if there was an error for each message without an answer.
-    mutating func settleStrays(nowMs: Int64) -> [Action] {
+    mutating func endStrays(nowMs: Int64) -> [Action] {
         guard window.count <= strays.count else { return [] }
         let late = window.removeLate(nowMs: nowMs)
         defer { strays.removeFirst(min(late.count, strays.count)) }

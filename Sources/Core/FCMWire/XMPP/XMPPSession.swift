@@ -165,7 +165,7 @@ public struct XMPPSession: Equatable, Sendable {
             return nowMs >= handshakeDueMs ? close("no answer in time while \(phase)") : []
         }
         if window.isLate(nowMs: nowMs) {
-            let refused = settleStrays(nowMs: nowMs)
+            let refused = endStrays(nowMs: nowMs)
             return refused.isEmpty ? close("no ack within \(settings.ackMs) ms") : refused
         }
         if window.isEmpty {

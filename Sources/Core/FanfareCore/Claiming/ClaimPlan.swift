@@ -28,7 +28,7 @@ public struct ClaimPlan: Equatable, Sendable {
     private var askedPermits = 0
 
     /// News that one answer holds at most: after so many there may be more.
-    private static let mostNews = 500
+    private static let maximumNews = 500
 
     public init(pollMs: Int64, idlePollMs: Int64) {
         self.pollMs = pollMs
@@ -61,7 +61,7 @@ public struct ClaimPlan: Equatable, Sendable {
         isShort = reply.permits < askedPermits
         let isStarved = unsent > 0 && reply.permits > 0 && !isShort && wasStarved
         // Claimed batches need permits, and there may be more batches.
-        if !reply.claims.isEmpty || reply.news.count >= Self.mostNews || isStarved {
+        if !reply.claims.isEmpty || reply.news.count >= Self.maximumNews || isStarved {
             wasStarved = false
             return .now
         }

@@ -4,14 +4,14 @@ public import StreamWire
 /// Decides for how much work, and for how many permits, a claim asks.
 extension SendMachine {
     /// Batches that one claim brings at most.
-    private static var mostBatches: Int { 64 }
+    private static var maximumBatches: Int { 64 }
 
     /// Recipients of fan-outs that may still be taken: two rounds of sends, one at hand while the other is in flight.
-    private var fanoutRoom: Int { max(0, 2 * settings.maxInFlight - queue.fanouts.unsent) }
+    private var fanoutRoom: Int { max(0, 2 * settings.maximumInFlight - queue.fanouts.unsent) }
     /// Recipients of other jobs, counted apart: a fan-out that is sent slowly keeps no single recipient out.
-    private var singleRoom: Int { max(0, 2 * settings.maxInFlight - queue.singles.unsent) }
+    private var singleRoom: Int { max(0, 2 * settings.maximumInFlight - queue.singles.unsent) }
     /// Batches that may still be held, a bound for jobs of one recipient each.
-    private var batchRoom: Int { 4 * settings.maxInFlight - batchCount }
+    private var batchRoom: Int { 4 * settings.maximumInFlight - batchCount }
 
     /// Recipients at hand that need a permit.
     public var unsent: Int { queue.unsent }
@@ -34,7 +34,7 @@ extension SendMachine {
         let resources = gate.resources
         let hasRoom =
             (fanoutRoom > 0 || singleRoom > 0) && resources.isQuarantineOpen && !resources.isCredentialStuck
-        var most = hasRoom ? max(0, min(Self.mostBatches, batchRoom)) : 0
+        var most = hasRoom ? max(0, min(Self.maximumBatches, batchRoom)) : 0
         if isBlocked, !resources.isCredentialStuck { most = 1 }
         var call = ClaimCall(
             worker: worker,

@@ -12,9 +12,9 @@ public protocol IntakeEntry {
 /// Times are nanoseconds on a clock that is never set.
 struct IntakeBuffer<Entry: IntakeEntry> {
     /// Entries that may be in flight, waiting entries included.
-    static var mostEntries: Int { 256 }
+    static var maximumEntries: Int { 256 }
     /// Bytes of entries in flight from which no other begins.
-    static var mostBytes: Int { 8 << 20 }
+    static var maximumBytes: Int { 8 << 20 }
     /// After a failure nothing is read for this time: it would only pile up.
     static var pauseNs: UInt64 { 500_000_000 }
     /// From a failure until leftovers are read again. Longer than the pause, so that an entry that always fails leaves
@@ -35,7 +35,7 @@ struct IntakeBuffer<Entry: IntakeEntry> {
     /// The next entry to hand over; nil when none waits, or the entries in flight are enough. It counts until
     /// ``finish(_:)`` or ``fail(_:now:)``.
     mutating func next() -> Entry? {
-        guard bytes < Self.mostBytes, let next = waiting.popFirst() else { return nil }
+        guard bytes < Self.maximumBytes, let next = waiting.popFirst() else { return nil }
         inFlight += 1
         bytes += next.byteCount
         return next
@@ -63,7 +63,7 @@ struct IntakeBuffer<Entry: IntakeEntry> {
     /// Entries that may be read now.
     func room(now: UInt64) -> Int {
         if let failedAt, now < failedAt.adding(Self.pauseNs) { return 0 }
-        return waiting.isEmpty && bytes < Self.mostBytes ? max(0, Self.mostEntries - inFlight) : 0
+        return waiting.isEmpty && bytes < Self.maximumBytes ? max(0, Self.maximumEntries - inFlight) : 0
     }
 
     /// There is no room, but there will be when entries in flight are handed over.

@@ -49,7 +49,7 @@ public struct ReadPlan: Sendable {
         public var after: String?
 
         /// Entries that the answer may hold.
-        public var mostEntries: Int { count * streams.count }
+        public var maximumEntries: Int { count * streams.count }
     }
 
     public struct Answer: Equatable, Sendable {

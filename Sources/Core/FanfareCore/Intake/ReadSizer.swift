@@ -2,14 +2,14 @@
 /// many each time while entries are small, and one again after a large one.
 struct ReadSizer: Sendable {
     /// Bytes of one answer. A single entry may have more.
-    static let mostBytes = 8 << 20
-    static let mostEntries = 256
+    static let maximumBytes = 8 << 20
+    static let maximumEntries = 256
 
     /// Bytes of the largest of the last entries, halved with each read of smaller ones.
-    private var expected = mostBytes
+    private var expected = maximumBytes
     private var hasGiven = false
     /// Bytes expected of a stream that was empty so far, so that 32 such streams share a round trip.
-    private static let unknown = mostBytes / 32
+    private static let unknown = maximumBytes / 32
 
     /// How many of these streams to read at once, from the first on: each may give an entry. Streams that have given
     /// entries and streams that have not are read apart: the size of the latter's entries is not known.
@@ -17,7 +17,7 @@ struct ReadSizer: Sendable {
         var (count, bytes) = (0, 0)
         for stream in all {
             bytes += stream.expected
-            guard bytes <= mostBytes, stream.hasGiven == all[0].hasGiven else { break }
+            guard bytes <= maximumBytes, stream.hasGiven == all[0].hasGiven else { break }
             count += 1
         }
         return max(1, count)
@@ -27,7 +27,7 @@ struct ReadSizer: Sendable {
     static func count(_ asked: [ReadSizer]) -> Int {
         guard asked.allSatisfy(\.hasGiven) else { return 1 }
         let bytes = asked.reduce(0) { $0 + $1.expected }
-        return min(mostEntries, max(1, mostBytes / max(1, bytes)))
+        return min(maximumEntries, max(1, maximumBytes / max(1, bytes)))
     }
 
     /// - Parameter largest: bytes of the stream's largest entry in an answer; 0 when it had none.
@@ -38,9 +38,9 @@ struct ReadSizer: Sendable {
         }
         hasGiven = true
         // Halve at most: large entries come in groups, so the estimate must fall slowly.
-        expected = min(Self.mostBytes, max(largest, expected / 2, 256))
+        expected = min(Self.maximumBytes, max(largest, expected / 2, 256))
     }
 
     /// The answer exceeded the connection's limit.
-    mutating func answerWasTooLarge() { (expected, hasGiven) = (Self.mostBytes, true) }
+    mutating func answerWasTooLarge() { (expected, hasGiven) = (Self.maximumBytes, true) }
 }

@@ -8,11 +8,12 @@ public struct LostWorkers: Equatable, Sendable {
 
         /// The first projects by name, and the number of the others.
         public var projectNames: String {
-            let named = projects.prefix(Self.mostNames).joined(separator: ", ")
-            return projects.count > Self.mostNames ? "\(named) and \(projects.count - Self.mostNames) more" : named
+            let named = projects.prefix(Self.maximumNames).joined(separator: ", ")
+            return projects.count > Self.maximumNames
+                ? "\(named) and \(projects.count - Self.maximumNames) more" : named
         }
 
-        private static let mostNames = 3
+        private static let maximumNames = 3
     }
 
     private var losses: [String: Loss] = [:]

@@ -5,7 +5,7 @@ internal import FanfareModel
 ///
 /// ```
 ///  away ──connected──► preparing: loading ──► checking the server ──► loaded ◄──► reloading, by the same steps
-///                          ▲         └──► checking the functions ──┘   (a failure ends it: projects work)  
+///                          ▲         └──► checking the functions ──┘   (a failure ends it: projects work)
 ///                          └── a pause after a failure
 /// ```
 ///

@@ -4,7 +4,7 @@
 /// have forgotten a claim that only this worker knows of. So each new connection begins with a comparison:
 ///
 /// ```
-///  disconnected ──connected──► settling ──quiet──► comparing ◄──► retrying
+///  disconnected ──connected──► awaiting ──quiet──► comparing ◄──► retrying
 ///       ▲                         │                  │    │
 ///       └── connection lost, from │                  │    └──► pausing ──┐ only after a failover
 ///           each state but closed ▼                  ▼                   ▼
@@ -23,10 +23,10 @@
 /// Timers and answers name the connection that they belong to: one of an earlier connection is ignored.
 public struct SessionMachine: Sendable {
     enum State: Equatable, Sendable {
-        /// No server may be used. Followed by `settling` or `comparing`.
+        /// No server may be used. Followed by `awaiting` or `comparing`.
         case disconnected
         /// A claim or a hand-over is unanswered, and would look like a lost one. Followed by `comparing`.
-        case settling
+        case awaiting
         /// Redis is asked for this worker's batches. Followed by `retrying`, `pausing` or `ready`.
         case comparing
         /// The comparison failed. Followed by `comparing`.
@@ -84,7 +84,7 @@ public struct SessionMachine: Sendable {
         case probed
     }
 
-    public enum Timer: Equatable, Sendable { case settle, compare, pause, register, createGroup }
+    public enum Timer: Equatable, Sendable { case quiet, compare, pause, register, createGroup }
 
     /// The facts that an event is judged by.
     public struct Moment: Sendable {
@@ -118,7 +118,7 @@ public struct SessionMachine: Sendable {
     private var moment = Moment(now: 0, isQuiet: true, leaseHolds: false)
 
     private static let pauseNs: UInt64 = 3_000_000_000
-    private static let settlePauseMs: UInt64 = 10
+    private static let quietPauseMs: UInt64 = 10
     private static let comparePauseMs: UInt64 = 200
     private static let registerPauseMs: UInt64 = 1_000
 
@@ -136,7 +136,7 @@ public struct SessionMachine: Sendable {
     public var isReady: Bool {
         switch state {
         case .ready, .rechecking: true
-        case .disconnected, .settling, .comparing, .retrying, .pausing, .closed: false
+        case .disconnected, .awaiting, .comparing, .retrying, .pausing, .closed: false
         }
     }
 
@@ -170,7 +170,7 @@ public struct SessionMachine: Sendable {
         if missedFailover, pausesAfterFailover { pauseEndsAt = moment.now + Self.pauseNs }
         actions.append(.createGroup)
         if missedFailover { actions.append(.readNewsAgain) }
-        settle(&actions)
+        openWhenQuiet(&actions)
         // A name that is held is only renewed: after it was declared dead it must not come back with batches of others.
         if registration == .held { actions.append(.claim) } else { register(&actions) }
     }
@@ -184,7 +184,7 @@ public struct SessionMachine: Sendable {
 
     private mutating func fired(_ timer: Timer, _ actions: inout [SessionAction]) {
         switch timer {
-        case .settle: if state == .settling { settle(&actions) }
+        case .quiet: if state == .awaiting { openWhenQuiet(&actions) }
         case .compare: if state == .retrying { compare(&actions) }
         case .pause: if state == .pausing { begin(&actions) }
         case .register: if registration == .waiting { register(&actions) }
@@ -212,10 +212,10 @@ public struct SessionMachine: Sendable {
 
     /// Begins the comparison, before which no flush is written. What another server may have lost precedes it; what has
     /// no answer yet follows it.
-    private mutating func settle(_ actions: inout [SessionAction]) {
+    private mutating func openWhenQuiet(_ actions: inout [SessionAction]) {
         guard moment.isQuiet else {
-            state = .settling
-            return arm(.settle, afterMs: Self.settlePauseMs, &actions)
+            state = .awaiting
+            return arm(.quiet, afterMs: Self.quietPauseMs, &actions)
         }
         actions.append(.open(isSameServer: !missedFailover))
         compare(&actions)
@@ -234,7 +234,7 @@ public struct SessionMachine: Sendable {
             missedFailover = false
             begin(&actions)
         case .rechecking: work(&actions)
-        case .disconnected, .settling, .retrying, .pausing, .ready, .closed:
+        case .disconnected, .awaiting, .retrying, .pausing, .ready, .closed:
             preconditionFailure("Nothing was compared on this connection.")
         }
     }
@@ -245,7 +245,7 @@ public struct SessionMachine: Sendable {
             state = .retrying
             arm(.compare, afterMs: Self.comparePauseMs, &actions)
         case .rechecking: state = .ready(since: moment.now)
-        case .disconnected, .settling, .retrying, .pausing, .ready, .closed:
+        case .disconnected, .awaiting, .retrying, .pausing, .ready, .closed:
             preconditionFailure("Nothing was compared on this connection.")
         }
     }

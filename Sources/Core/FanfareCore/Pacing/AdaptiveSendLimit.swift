@@ -14,11 +14,11 @@ public struct AdaptiveSendLimit: Sendable {
     private static let overloadBackoffNs: UInt64 = 5_000_000_000
 
     /// - Parameters:
-    ///   - maxInFlight: the limit that the operator set.
+    ///   - maximumInFlight: the limit that the operator set.
     ///   - retryPercent: see ``RetryBudget``.
-    public init(maxInFlight: Int, retryPercent: Int) {
-        concurrency = ConcurrencyLimit(maximum: maxInFlight)
-        throttle = AdaptiveThrottle(maximumInFlight: maxInFlight)
+    public init(maximumInFlight: Int, retryPercent: Int) {
+        concurrency = ConcurrencyLimit(maximum: maximumInFlight)
+        throttle = AdaptiveThrottle(maximumInFlight: maximumInFlight)
         retries = RetryBudget(percent: retryPercent)
     }
 

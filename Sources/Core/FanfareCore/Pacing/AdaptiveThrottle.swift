@@ -14,7 +14,7 @@ struct AdaptiveThrottle: Sendable {
 
     /// Tokens are counted in nanoseconds of refill, so that no fraction is lost.
     private static let tokenNs = 1_000_000_000 / UInt64(tokensPerSecond)
-    private static let mostTokens = 1_000_000_000
+    private static let maximumTokens = 1_000_000_000
 
     /// The most tokens there can be: a burst of so many sends is possible after a quiet time.
     let capacity: Int
@@ -27,7 +27,7 @@ struct AdaptiveThrottle: Sendable {
     /// - Parameter maximumInFlight: the most sends in flight. The capacity is twice that, 100 to a billion, so that one
     ///   round of failures does not stop the sends.
     init(maximumInFlight: Int) {
-        let inFlight = min(max(50, maximumInFlight), Self.mostTokens / 2)
+        let inFlight = min(max(50, maximumInFlight), Self.maximumTokens / 2)
         capacity = 2 * inFlight
         credit = UInt64(capacity) * Self.tokenNs
     }

@@ -10,7 +10,7 @@ public struct LeasedPermits: Sendable {
     public static let lifetimeNs: UInt64 = 250_000_000
 
     /// More blocks than a worker's calls can leave alive; beyond it two are joined, so that memory is bounded.
-    private static let mostBlocks = 16
+    private static let maximumBlocks = 16
 
     private struct Block {
         var count: Int
@@ -25,7 +25,7 @@ public struct LeasedPermits: Sendable {
     /// The part of them that ``countLapsed(now:)`` has counted.
     private var counted = 0
 
-    public init() { blocks.reserveCapacity(Self.mostBlocks + 1) }
+    public init() { blocks.reserveCapacity(Self.maximumBlocks + 1) }
 
     /// Adds a block of permits. A block that came too late lapses at the next call.
     ///
@@ -43,7 +43,7 @@ public struct LeasedPermits: Sendable {
         } else {
             blocks.insert(Block(count: count, endsAt: endsAt), at: index)
         }
-        if blocks.count > Self.mostBlocks {
+        if blocks.count > Self.maximumBlocks {
             // The joined block ends with its earlier half: a permit may end early, never late.
             let last = blocks.removeLast()
             blocks[blocks.count - 1].count = blocks[blocks.count - 1].count.adding(last.count)

@@ -11,7 +11,7 @@ final class MulticastProtocol: MessageProtocol {
         template = try RequestTemplate(source, transport: .legacy)
     }
 
-    var mostTokens: Int { Batch.maximumSize }
+    var maximumTokens: Int { Batch.maximumSize }
 
     func lifetime(of element: PersonalElement?) -> MessageLifetime? { template.lifetime }
 

@@ -8,7 +8,7 @@ internal import StreamWire
 /// A recipient is known by its element, a JSON object that was read before or, in an audience, never.
 public struct PersonalSends: Sendable {
     /// Bytes of an element, at most: far above the largest one that breaks no rule.
-    static let mostElementBytes = 262_144
+    static let maximumElementBytes = 262_144
 
     private let template: PersonalTemplate
     private let rules: PersonalRecipientRules
@@ -80,8 +80,8 @@ public struct PersonalSends: Sendable {
     }
 
     static func read(_ element: SharedText) throws(TemplateFault) -> RecipientElement {
-        guard element.count <= mostElementBytes else {
-            throw TemplateFault("", "\(element.count) bytes, at most \(mostElementBytes)")
+        guard element.count <= maximumElementBytes else {
+            throw TemplateFault("", "\(element.count) bytes, at most \(maximumElementBytes)")
         }
         return try RecipientElement(element.bytes.indices, of: element.storage)
     }

@@ -125,7 +125,7 @@ public struct ProtocolAdapter: Sendable {
 
     /// Recipients of that kind that one request may carry.
     @inline(__always)
-    func most(_ kind: RecipientKind) -> Int { kind == .token ? ask { $0.mostTokens } : 1 }
+    func most(_ kind: RecipientKind) -> Int { kind == .token ? ask { $0.maximumTokens } : 1 }
 
     /// The message's own lifetime in milliseconds for a recipient whose first attempt was at this Unix time in
     /// milliseconds; nil when it sets none.

@@ -13,7 +13,7 @@ final class TopicBatchProtocol: WireProtocol {
 
     var route: Route { .instanceID }
     var isManagement: Bool { true }
-    var mostTokens: Int { Batch.maximumSize }
+    var maximumTokens: Int { Batch.maximumSize }
 
     func request(_ recipients: RequestRecipients, _ attempt: Attempt) -> WireRequest {
         var request = WireRequest(route, path: TopicBatch.path(operation), headers: .management)

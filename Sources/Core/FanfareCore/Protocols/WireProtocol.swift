@@ -11,7 +11,7 @@ protocol WireProtocol: AnyObject, Sendable {
     /// Whether it changes what FCM knows and reaches no device, so that it may be carried out twice.
     var isManagement: Bool { get }
     /// Tokens that one request may carry. Recipients of other kinds travel alone.
-    var mostTokens: Int { get }
+    var maximumTokens: Int { get }
 
     /// The message's own lifetime; nil when it sets none.
     ///
@@ -40,7 +40,7 @@ protocol WireProtocol: AnyObject, Sendable {
 }
 
 extension WireProtocol {
-    var mostTokens: Int { 1 }
+    var maximumTokens: Int { 1 }
 
     func lifetime(of element: PersonalElement?) -> MessageLifetime? { nil }
 

@@ -27,9 +27,9 @@ public struct ReplayBuffer {
     private static let spanNs: UInt64 = keptNs / 8
     /// Maximum number of kept results. One more span may be held while it fills.
     private static let most = 50_000
-    private static let mostOfSpan = most / 8
+    private static let maximumOfSpan = most / 8
     /// The bound for results that no replica has: a failover takes longer than three seconds.
-    private static let mostUnreplicated = 100_000
+    private static let maximumUnreplicated = 100_000
 
     private var spans: [Span] = []
     private var count = 0
@@ -50,7 +50,7 @@ public struct ReplayBuffer {
         guard !call.late, !call.results.isEmpty else { return }
         // Only here, because Redis has just answered: nothing expires while it is away.
         forget(before: now)
-        let isFull = spans.last.map { $0.results.count + call.results.count > Self.mostOfSpan } ?? true
+        let isFull = spans.last.map { $0.results.count + call.results.count > Self.maximumOfSpan } ?? true
         if isFull || spans.last.map({ $0.since + Self.spanNs < now }) ?? true {
             var span = Span(since: now, until: now)
             // A buffer that grows by doubling takes twice its memory.
@@ -75,7 +75,7 @@ public struct ReplayBuffer {
         while let first = spans.first {
             let isAwaited = replicatedUpTo.map { first.until >= $0 } ?? false
             let isExpired = !isAwaited && first.until + Self.keptNs < now
-            let most = isAwaited ? Self.mostUnreplicated : Self.most
+            let most = isAwaited ? Self.maximumUnreplicated : Self.most
             guard isExpired || count - first.results.count >= most else { return }
             count -= first.results.count
             spans.removeFirst()

@@ -86,20 +86,20 @@ public struct SendGate: Equatable, Sendable {
     /// When the last question was asked whose answer brought the project's news, in nanoseconds since boot; nil before the
     /// first. Only claims bring news, and an answer may have waited in a socket while the worker was frozen.
     public private(set) var newsAskedNs: UInt64?
-    private let mostUncommitted: Int
+    private let maximumUncommitted: Int
 
     /// The age of news with which a send may still begin, in nanoseconds.
     static let newsLastNs: UInt64 = 1_000_000_000
 
-    private static let mostHoldMs: Int64 = 21_600_000
+    private static let maximumHoldMs: Int64 = 21_600_000
 
-    /// - Parameter mostUncommitted: results that a crash may lose; see Guarantees.
-    public init(mostUncommitted: Int) { self.mostUncommitted = mostUncommitted }
+    /// - Parameter maximumUncommitted: results that a crash may lose; see Guarantees.
+    public init(maximumUncommitted: Int) { self.maximumUncommitted = maximumUncommitted }
 
     /// Holds every send of the project for this long, at most six hours.
     public mutating func hold(milliseconds: Int64, now: UInt64) {
         guard milliseconds > 0 else { return }
-        heldUntil = max(heldUntil, now + UInt64(min(milliseconds, Self.mostHoldMs)) * 1_000_000)
+        heldUntil = max(heldUntil, now + UInt64(min(milliseconds, Self.maximumHoldMs)) * 1_000_000)
     }
 
     /// Redis has answered the question for news that was asked at this time.
@@ -162,7 +162,7 @@ public struct SendGate: Equatable, Sendable {
         if !resources.isQuarantineOpen { return .quarantine }
         if !hasFreshNews(now: now) { return .newsStale }
         // Past this bound sends wait for Redis: a crash would lose too many results.
-        if uncommitted >= mostUncommitted { return .uncommitted }
+        if uncommitted >= maximumUncommitted { return .uncommitted }
         if isHeld(now: now) { return .held(untilNs: heldUntil) }
         switch resources.credential {
         case .ready: return nil

@@ -58,10 +58,10 @@ public final class SendJob {
     var countsRepeats: Bool { spec.total > 240 * Batch.maximumSize }
 
     /// Whether several recipients travel in one request.
-    var sharesRequests: Bool { mostPerRequest > 1 }
+    var sharesRequests: Bool { maximumPerRequest > 1 }
 
     /// Recipients that one request may carry.
-    var mostPerRequest: Int { adapter?.most(spec.kind) ?? 1 }
+    var maximumPerRequest: Int { adapter?.most(spec.kind) ?? 1 }
 
     /// Whether FCM answers the job's requests over HTTP.
     var answersOverHTTP: Bool { adapter?.route.isHTTP != false }

@@ -124,7 +124,7 @@ extension SendMachine {
     /// recipients that were refused.
     @inline(__always)
     mutating func requestSize(_ slot: Int) -> Int {
-        let most = sendJob(slot).mostPerRequest
+        let most = sendJob(slot).maximumPerRequest
         // The probe of a blocked project is one recipient. A refused request says nothing of each of its recipients: they
         // are sent one by one, so that no other is judged with the one that FCM refuses.
         guard most > 1, gate.blockReason == nil, !batches[slot].hasRefused else { return 1 }

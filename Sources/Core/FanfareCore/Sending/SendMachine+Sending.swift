@@ -161,7 +161,7 @@ extension SendMachine {
 
     /// Recipients that the next request may carry; nil when none can begin now.
     private mutating func recipients(_ slot: Int, _ adapter: ProtocolAdapter, _ most: Int, _ room: Room) -> Int? {
-        let atOnce = adapter.isManagement ? settings.maxInFlight : min(limit.limit, settings.maxInFlight)
+        let atOnce = adapter.isManagement ? settings.maximumInFlight : min(limit.limit, settings.maximumInFlight)
         guard requests.count < atOnce, room[adapter.route] > 0 else { return nil }
         if adapter.isManagement {
             let count = min(most, unsentCount(slot))

@@ -15,7 +15,7 @@ public struct SendMachine {
     public struct Settings: Sendable {
         public var protocols = ProtocolSettings()
         /// Requests that may be in flight at once.
-        public var maxInFlight = 1_000
+        public var maximumInFlight = 1_000
         /// Sends of a batch that may begin before the next watermark is confirmed.
         public var window = 128
         /// How long results wait in memory before they are written.
@@ -87,8 +87,8 @@ public struct SendMachine {
     ///   - messageNonce: where the ids of messages over XMPP begin; no other process may have the same.
     public init(_ settings: Settings, seed: UInt64, messageNonce: UInt64) {
         self.settings = settings
-        gate = SendGate(mostUncommitted: 4 * settings.maxInFlight)
-        limit = AdaptiveSendLimit(maxInFlight: settings.maxInFlight, retryPercent: settings.retryPercent)
+        gate = SendGate(maximumUncommitted: 4 * settings.maximumInFlight)
+        limit = AdaptiveSendLimit(maximumInFlight: settings.maximumInFlight, retryPercent: settings.retryPercent)
         rules = OutcomeRules(policy: settings.policy)
         random = SplitMix64(seed: seed)
         self.messageNonce = messageNonce

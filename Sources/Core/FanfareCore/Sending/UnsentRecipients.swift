@@ -34,7 +34,7 @@ struct UnsentRecipients: Sendable {
     private(set) var aliases: [Int: [Int]] = [:]
 
     /// How often a position whose request never left is tried from here before it waits in Redis.
-    private static let mostUnsentTimes = 3
+    private static let maximumUnsentTimes = 3
 
     /// - Parameters:
     ///   - confirmed: the watermark of the claim.
@@ -169,7 +169,7 @@ struct UnsentRecipients: Sendable {
     ///
     /// - Returns: false, and nothing done, if that has happened to one of them too often.
     mutating func repeatUnsent(_ unsent: Positions) -> Bool {
-        guard unsent.allSatisfy({ unsentTimes[$0, default: 0] < Self.mostUnsentTimes }) else { return false }
+        guard unsent.allSatisfy({ unsentTimes[$0, default: 0] < Self.maximumUnsentTimes }) else { return false }
         for position in unsent {
             unsentTimes[position, default: 0] += 1
             repeated.append(position)

@@ -36,7 +36,7 @@ enum TextRule: Equatable, Sendable {
     case image
     case digits
     /// Seconds with up to nine decimals and an `s`, from 0 to so many seconds.
-    case duration(maxSeconds: Int64)
+    case duration(maximumSeconds: Int64)
     /// RFC 3339.
     case timestamp
     /// A JSON array of strings, as text.

@@ -17,7 +17,7 @@ struct MessageChecker {
     private static let path = EntryField.message.rawValue
 
     func check(_ bytes: [UInt8]) throws(EntryFault) {
-        let value = try Self.read(bytes, at: Self.path, most: Self.maximumBytes, maxDepth: Self.maximumDepth)
+        let value = try Self.read(bytes, at: Self.path, most: Self.maximumBytes, maximumDepth: Self.maximumDepth)
         try check(value, at: Self.path)
     }
 
@@ -51,7 +51,7 @@ struct MessageChecker {
 
     /// The message's size as FCM counts it, of the platform on which it is largest. For a checked message.
     func size(of bytes: [UInt8]) -> Int? {
-        let limits = JSONLimits(maxDepth: Self.maximumDepth, maxBytes: Self.maximumBytes)
+        let limits = JSONLimits(maximumDepth: Self.maximumDepth, maximumBytes: Self.maximumBytes)
         guard let message = (try? JSONParser.parse(bytes, limits: limits))?.object else { return nil }
         return try? checkSize(of: message, at: Self.path)
     }
@@ -59,11 +59,11 @@ struct MessageChecker {
     /// Parses a field's value.
     ///
     /// - Throws: for a value that is too long or not JSON, and for a repeated name at any depth.
-    static func read(_ bytes: [UInt8], at path: String, most: Int, maxDepth: Int) throws(EntryFault) -> JSONValue {
+    static func read(_ bytes: [UInt8], at path: String, most: Int, maximumDepth: Int) throws(EntryFault) -> JSONValue {
         try require(bytes.count <= most, path, "\(bytes.count) bytes of JSON, at most \(most)")
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONParser.parse(bytes, limits: JSONLimits(maxDepth: maxDepth, maxBytes: most))
+            value = try JSONParser.parse(bytes, limits: JSONLimits(maximumDepth: maximumDepth, maximumBytes: most))
         } catch {
             throw EntryFault(path, "not JSON at byte \(error.offset): \(error.reason)", offset: error.offset)
         }

@@ -24,7 +24,7 @@ enum MessageSchema {
 
     private static let text = FieldRule.text(.any)
     private static let int32 = FieldRule.integer(-2_147_483_648...2_147_483_647)
-    private static let timing = FieldRule.text(.duration(maxSeconds: maximumDuration))
+    private static let timing = FieldRule.text(.duration(maximumSeconds: maximumDuration))
 
     private static let notification = ObjectSchema([
         "title": text,
@@ -36,7 +36,7 @@ enum MessageSchema {
 
     private static let commonAndroid: [String: FieldRule] = [
         "collapseKey": text,
-        "ttl": .text(.duration(maxSeconds: maximumLifetime)),
+        "ttl": .text(.duration(maximumSeconds: maximumLifetime)),
         "restrictedPackageName": text,
         "data": .texts(.data),
         "fcmOptions": .object(labelOptions),

@@ -92,7 +92,7 @@ public struct PersonalMessageChecker: Sendable {
             message,
             at: messagePath,
             most: MessageChecker.maximumBytes,
-            maxDepth: MessageChecker.maximumDepth
+            maximumDepth: MessageChecker.maximumDepth
         )
         guard let object = value.object else {
             throw EntryFault(messagePath, "must be an object, not \(value.kindName)")
@@ -103,7 +103,7 @@ public struct PersonalMessageChecker: Sendable {
     /// The variants in the order of their names' bytes.
     private static func patches(_ variants: [UInt8]) throws(EntryFault) -> [(name: String, patch: JSONObject)] {
         let depth = MessageChecker.maximumDepth + 1
-        let value = try MessageChecker.read(variants, at: variantsPath, most: maximumBytes, maxDepth: depth)
+        let value = try MessageChecker.read(variants, at: variantsPath, most: maximumBytes, maximumDepth: depth)
         guard let object = value.object else {
             throw EntryFault(variantsPath, "must be an object, not \(value.kindName)")
         }

@@ -8,7 +8,7 @@ internal import StreamWire
 /// would fail without a send.
 public struct PersonalPreview: Sendable {
     /// Bytes of an element, at most. A longer one is refused unread.
-    public static let mostElementBytes = PersonalSends.mostElementBytes
+    public static let maximumElementBytes = PersonalSends.maximumElementBytes
 
     private let sends: PersonalSends
 
@@ -56,8 +56,11 @@ public struct PersonalPreview: Sendable {
 
     /// The byte at which a malformed element breaks.
     private static func offset(in element: SharedText, _ fault: TemplateFault) -> Int? {
-        guard fault.path.isEmpty, element.count <= PersonalSends.mostElementBytes else { return nil }
-        let limits = JSONLimits(maxDepth: RecipientElement.maximumDepth, maxBytes: PersonalSends.mostElementBytes)
+        guard fault.path.isEmpty, element.count <= PersonalSends.maximumElementBytes else { return nil }
+        let limits = JSONLimits(
+            maximumDepth: RecipientElement.maximumDepth,
+            maximumBytes: PersonalSends.maximumElementBytes
+        )
         do throws(JSONError) { _ = try JSONParser.parse(Array(element.bytes), limits: limits) } catch {
             return error.offset
         }

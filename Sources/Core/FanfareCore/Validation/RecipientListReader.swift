@@ -17,7 +17,7 @@ public struct RecipientListReader: Sendable {
     /// - Throws: for a text that is no array of recipients. The path names the first bad element, such as
     ///   `recipients[17].token`.
     public func read(_ bytes: [UInt8]) throws(EntryFault) -> RecipientList {
-        var scanner = JSONScanner(bytes: bytes, maxDepth: Self.maximumDepth)
+        var scanner = JSONScanner(bytes: bytes, maximumDepth: Self.maximumDepth)
         scanner.skipSpace()
         guard scanner.nextKindName == "an array" else { throw notAnArray(scanner) }
         var list = RecipientList(within: bytes)

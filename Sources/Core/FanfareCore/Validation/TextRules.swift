@@ -24,7 +24,7 @@ enum TextRules {
         case .digits:
             try require(DecimalText.isDigits(bytes), path(), "\(Excerpt.quoted(text)) is not a number in digits")
             try require(DecimalText.parse(bytes) != nil, path(), "\(Excerpt.plain(text)), at most \(Int64.max)")
-        case .duration(let maxSeconds): try checkDuration(bytes, maxSeconds: maxSeconds, at: path())
+        case .duration(let maximumSeconds): try checkDuration(bytes, maximumSeconds: maximumSeconds, at: path())
         case .timestamp:
             guard Timestamp.milliseconds(rfc3339: bytes) != nil else {
                 throw EntryFault(path(), "\(Excerpt.quoted(text)) is not a time such as 2026-01-31T08:30:00Z")
@@ -34,7 +34,7 @@ enum TextRules {
     }
 
     /// `3.5s`: digits, at most nine decimals, `s`.
-    private static func checkDuration(_ bytes: [UInt8], maxSeconds: Int64, at path: @autoclosure () -> String)
+    private static func checkDuration(_ bytes: [UInt8], maximumSeconds: Int64, at path: @autoclosure () -> String)
         throws(EntryFault)
     {
         var malformed: EntryFault { EntryFault(path(), "\(Excerpt.quoted(bytes)) is not a duration such as 3.5s") }
@@ -48,8 +48,11 @@ enum TextRules {
         }
         // A number beyond 64 bits is too long, too.
         let seconds = DecimalText.parse(parts[0])
-        guard let seconds, seconds < maxSeconds || seconds == maxSeconds && fraction == 0 else {
-            throw EntryFault(path(), "\(Excerpt.plain(String(decoding: bytes, as: UTF8.self))), at most \(maxSeconds)s")
+        guard let seconds, seconds < maximumSeconds || seconds == maximumSeconds && fraction == 0 else {
+            throw EntryFault(
+                path(),
+                "\(Excerpt.plain(String(decoding: bytes, as: UTF8.self))), at most \(maximumSeconds)s"
+            )
         }
     }
 
@@ -86,7 +89,10 @@ enum TextRules {
     private static func checkArrayText(_ bytes: [UInt8], at path: @autoclosure () -> String) throws(EntryFault) {
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 2, maxBytes: MessageChecker.maximumBytes))
+            value = try JSONParser.parse(
+                bytes,
+                limits: JSONLimits(maximumDepth: 2, maximumBytes: MessageChecker.maximumBytes)
+            )
         } catch {
             throw EntryFault(path(), "not a JSON array in a string, at byte \(error.offset): \(error.reason)")
         }

@@ -157,12 +157,12 @@ public struct RecipientHistory: Equatable, Sendable {
 
     /// Each zero in front of the first attempt is a refusal: a worker that does not know refusals reads the same time.
     public func packed(with recipient: String) -> String {
-        let zeros = String(repeating: "0", count: min(max(0, refusals), Self.mostRefusals))
+        let zeros = String(repeating: "0", count: min(max(0, refusals), Self.maximumRefusals))
         return "\(attempts)|\(zeros)\(firstAttemptMs)|\(maybeDuplicate ? 1 : 0)|\(recipient)"
     }
 
     /// More refusals are not told apart.
-    private static let mostRefusals = 9
+    private static let maximumRefusals = 9
 
     static func parse(_ text: String) -> (RecipientHistory, String)? {
         // A condition holds bars of its own, so only the first three count.
@@ -174,7 +174,7 @@ public struct RecipientHistory: Equatable, Sendable {
             attempts: min(max(0, attempts), 1 << 30),
             firstAttemptMs: first,
             maybeDuplicate: parts[2] == "1",
-            refusals: min(mostRefusals, zeros == parts[1].count ? max(0, zeros - 1) : zeros)
+            refusals: min(maximumRefusals, zeros == parts[1].count ? max(0, zeros - 1) : zeros)
         )
         return (history, String(parts[3]))
     }

@@ -52,7 +52,7 @@ extension FunctionLibrary {
 /// Plain commands that read what the library keeps for operators: history, marks, acts and jobs that are over.
 public enum HistoryInquiry {
     /// Jobs that are over, and acts of operators, of which each list keeps the last.
-    public static let mostFinished = 1_000
+    public static let maximumFinished = 1_000
 
     /// The length of a slot of the history.
     public enum Step: Sendable {
@@ -111,7 +111,7 @@ public enum HistoryInquiry {
             auditKey(keys),
             "MAXLEN",
             "~",
-            String(mostFinished),
+            String(maximumFinished),
             "*",
             "actor",
             actor.name,

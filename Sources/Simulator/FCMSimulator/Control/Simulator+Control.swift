@@ -54,7 +54,7 @@ extension Simulator {
     }
 
     private static func body(of request: SimulatorRequest) throws(ControlRefusal) -> JSONObject {
-        try JSONObject(request.body, limits: JSONLimits(maxDepth: 16, maxBytes: 1 << 20)) { error in
+        try JSONObject(request.body, limits: JSONLimits(maximumDepth: 16, maximumBytes: 1 << 20)) { error in
             ControlRefusal("body: " + (error?.description ?? "an object"))
         }
     }

@@ -50,7 +50,7 @@ struct Statistics: Equatable, Sendable {
             "accepted": .integer(accepted), "rejected": .object(JSONObject(errors)), "duplicates": .integer(duplicates),
             "connections": .integer(connections), "open_connections": .integer(openConnections),
             "max_concurrent_streams": .integer(maxConcurrentStreams),
-            "max_active_fanouts": .integer(fanouts.mostActive),
+            "max_active_fanouts": .integer(fanouts.maximumActive),
             "quota_rejections": .integer(quotas.rejectedCount), "delivered": .integer(messages.counts.delivered),
             "stored": .integer(messages.queues.messageCount), "dropped": .object(JSONObject(losses)),
         ]

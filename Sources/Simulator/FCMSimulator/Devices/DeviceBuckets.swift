@@ -9,7 +9,7 @@ struct DeviceBuckets: Equatable, Sendable {
     static let minuteMs: Int64 = 60_000
     static let hourMs: Int64 = 3_600_000
     /// Tokens that are watched at once. Further ones are not limited until a minute has passed.
-    static let mostWatched = 2_000_000
+    static let maximumWatched = 2_000_000
     private static let busyMinute = 84
 
     private struct Window: Equatable, Sendable {
@@ -35,7 +35,7 @@ struct DeviceBuckets: Equatable, Sendable {
         if nowMs - minute.startedMs >= Self.minuteMs { minute = Window(startedMs: nowMs, count: 0) }
         guard minute.count < Self.perMinute else { return seconds(until: minute.startedMs + Self.minuteMs, nowMs) }
         minute.count += 1
-        if minute.count > 1 || minutes.count < Self.mostWatched { minutes[hash] = minute }
+        if minute.count > 1 || minutes.count < Self.maximumWatched { minutes[hash] = minute }
         if let hour, nowMs - hour.startedMs < Self.hourMs {
             hours[hash] = Window(startedMs: hour.startedMs, count: hour.count + 1)
         } else if minute.count >= Self.busyMinute {

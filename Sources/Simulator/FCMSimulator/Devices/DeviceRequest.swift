@@ -7,8 +7,8 @@ struct DeviceRequest: Equatable, Sendable {
         "normal_delay_ms", "lowers_priority", "rate_per_minute", "channels", "topics", "refreshed_to",
         "old_token_works_ms", "receipts",
     ]
-    static let mostSenders = 100
-    static let mostChannels = 1_000
+    static let maximumSenders = 100
+    static let maximumChannels = 1_000
     static let longestDelayMs = V1Rules.longestTTLSeconds * 1_000
     /// How long an old token works by default. FCM promises nothing.
     static let usualGraceMs: Int64 = 7 * 86_400_000
@@ -28,7 +28,7 @@ struct DeviceRequest: Equatable, Sendable {
         self.token = token
         fields = object
         if object["package"] != nil, object["bundle"] != nil { throw ControlRefusal("bundle: the same as package") }
-        let most = Subscriptions.mostTopics
+        let most = Subscriptions.maximumTopics
         topics = try object.strings(
             "topics",
             most: most,
@@ -108,15 +108,17 @@ struct DeviceRequest: Equatable, Sendable {
         if fields["senders"] == .null {
             device.senders = nil
         } else {
-            let rule = "senders: at most \(Self.mostSenders) sender ids, or null"
-            let ids = try fields.strings("senders", most: Self.mostSenders, orElse: rule, Recipients.isToken)
+            let rule = "senders: at most \(Self.maximumSenders) sender ids, or null"
+            let ids = try fields.strings("senders", most: Self.maximumSenders, orElse: rule, Recipients.isToken)
             if let ids { device.senders = Set(ids) }
         }
         if fields["channels"] == .null {
             device.channels = nil
         } else {
-            let rule = "channels: at most \(Self.mostChannels) channel ids, or null"
-            let ids = try fields.strings("channels", most: Self.mostChannels, orElse: rule) { $0.utf8.count <= 1_000 }
+            let rule = "channels: at most \(Self.maximumChannels) channel ids, or null"
+            let ids = try fields.strings("channels", most: Self.maximumChannels, orElse: rule) {
+                $0.utf8.count <= 1_000
+            }
             if let ids { device.channels = Set(ids.map { ExactText($0) }) }
         }
     }

@@ -14,7 +14,7 @@ struct Devices: Equatable, Sendable {
 
     static let most = 1_000_000
     /// Old tokens of one instance that may still work.
-    static let mostFormer = 16
+    static let maximumFormer = 16
 
     private var described: [ExactText: Device] = [:]
     private(set) var buckets = DeviceBuckets()
@@ -64,7 +64,7 @@ struct Devices: Equatable, Sendable {
         guard var device = self[old], described.count < Self.most, described[new] == nil else { return false }
         var former = device.formerTokens + [old]
         // Beyond the limit the oldest tokens stop working at once.
-        while former.count > Self.mostFormer { described[former.removeFirst()]?.successor?.worksUntilMs = Int64.min }
+        while former.count > Self.maximumFormer { described[former.removeFirst()]?.successor?.worksUntilMs = Int64.min }
         for token in former { described[token]?.successor?.token = new }
         described[old] = Device(successor: Device.Successor(token: new, worksUntilMs: worksUntilMs))
         device.formerTokens = former

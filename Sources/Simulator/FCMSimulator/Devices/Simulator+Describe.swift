@@ -39,15 +39,15 @@ extension Simulator {
             if let names = request.topics { try topics.replaceTopics(of: token, with: names) }
             if let new = request.refreshedTo { try topics.rename(token, to: new) }
         } catch {
-            throw ControlRefusal("at most \(Subscriptions.mostTokens) subscribed tokens")
+            throw ControlRefusal("at most \(Subscriptions.maximumTokens) subscribed tokens")
         }
         messages.flush(request.refreshedTo ?? token, of: &devices, ids: &ids, nowMs: now)
     }
 
     private mutating func putGroup(_ object: JSONObject) throws(ControlRefusal) {
         guard let key = object["group"]?.string, Recipients.isToken(key) else { throw ControlRefusal("group: its key") }
-        let rule = "members: at most \(Groups.mostMembers) tokens"
-        let members = try object.strings("members", most: Groups.mostMembers, orElse: rule, Recipients.isToken)
+        let rule = "members: at most \(Groups.maximumMembers) tokens"
+        let members = try object.strings("members", most: Groups.maximumMembers, orElse: rule, Recipients.isToken)
         guard let members else { throw ControlRefusal(rule) }
         guard groups.describe(key, members: members, namesAll: try object.bool("names_all") ?? false) else {
             throw ControlRefusal("at most \(Groups.most) groups")
@@ -58,7 +58,7 @@ extension Simulator {
         guard let topic = object["topic"]?.string, Recipients.isTopic(topic) else {
             throw ControlRefusal("topic: a topic's name")
         }
-        let most = Subscriptions.mostAnonymous
+        let most = Subscriptions.maximumAnonymous
         let rule = "subscribers: at most \(most) of one topic"
         guard let count = try object.integer("subscribers", 0...Int64(most), orElse: rule),
             topics.subscriptions.addAnonymous(Int(count), to: topic)

@@ -1,9 +1,9 @@
 /// Times the fan-outs of one project. Active fan-outs share its rate evenly, so two at once take twice as long each.
-/// Beyond ``mostActive`` a further one is refused, or waits its turn.
+/// Beyond ``maximumActive`` a further one is refused, or waits its turn.
 struct FanoutMeter: Sendable {
-    static let mostActive = 1_000
+    static let maximumActive = 1_000
     /// Fan-outs that may wait, if they do.
-    static let mostWaiting = 10_000
+    static let maximumWaiting = 10_000
 
     enum Event: Equatable, Sendable {
         case started(id: UInt64, atMs: Int64)
@@ -29,7 +29,7 @@ struct FanoutMeter: Sendable {
 
     /// - Parameters:
     ///   - rate: recipients a second of all the project's fan-outs together; at least 1.
-    ///   - defers: a fan-out beyond ``mostActive`` waits instead of being refused.
+    ///   - defers: a fan-out beyond ``maximumActive`` waits instead of being refused.
     init(rate: Int, defers: Bool) {
         recipientsPerMs = Double(max(1, rate)) / 1_000
         self.defers = defers
@@ -46,11 +46,11 @@ struct FanoutMeter: Sendable {
             elapsedMs = 0
             served = 0
         }
-        if active.count < Self.mostActive {
+        if active.count < Self.maximumActive {
             start(id, recipients: recipients)
             return (true, true)
         }
-        guard defers, waiting.count < Self.mostWaiting else { return (false, false) }
+        guard defers, waiting.count < Self.maximumWaiting else { return (false, false) }
         waiting.append((id, recipients))
         return (true, false)
     }

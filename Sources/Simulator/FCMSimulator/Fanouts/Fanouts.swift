@@ -41,17 +41,17 @@ struct FanoutMessage: Equatable, Sendable {
 
 /// The fan-outs of all projects: the active ones, the waiting ones, and the latest that ended.
 struct Fanouts: Sendable {
-    static let mostFinished = 10_000
+    static let maximumFinished = 10_000
 
     private let rate: Int
     private let defers: Bool
     private var meters: [String: FanoutMeter] = [:]
     private var open: [UInt64: Fanout] = [:]
-    /// Without their messages, oldest first; cut back to ``mostFinished`` when there are twice as many.
+    /// Without their messages, oldest first; cut back to ``maximumFinished`` when there are twice as many.
     private var finished: [Fanout] = []
     private var lastID: UInt64 = 0
     /// The most fan-outs of one project that were active at once.
-    private(set) var mostActive = 0
+    private(set) var maximumActive = 0
 
     init(rate: Int, defers: Bool) {
         self.rate = rate
@@ -69,7 +69,7 @@ struct Fanouts: Sendable {
         guard isAccepted else { return false }
         if isStarted { fanout.startedMs = now }
         open[lastID] = fanout
-        mostActive = max(mostActive, meters[fanout.project]?.activeCount ?? 0)
+        maximumActive = max(maximumActive, meters[fanout.project]?.activeCount ?? 0)
         return true
     }
 
@@ -90,14 +90,14 @@ struct Fanouts: Sendable {
                 }
             }
         }
-        if finished.count > 2 * Self.mostFinished { finished.removeFirst(finished.count - Self.mostFinished) }
+        if finished.count > 2 * Self.maximumFinished { finished.removeFirst(finished.count - Self.maximumFinished) }
         // Only each project's fan-outs are in order yet.
         return ended.sorted { ($0.finishedMs ?? 0, $0.id) < ($1.finishedMs ?? 0, $1.id) }
     }
 
     /// The fan-outs of one project, or of all, in the order of their acceptance.
     func list(project: String?) -> [Fanout] {
-        (finished.suffix(Self.mostFinished) + open.values)
+        (finished.suffix(Self.maximumFinished) + open.values)
             .filter { project == nil || $0.project == project }
             .sorted { $0.id < $1.id }
     }

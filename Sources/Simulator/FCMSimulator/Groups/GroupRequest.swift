@@ -16,7 +16,7 @@ struct GroupRequest: Equatable, Sendable {
     }
 
     static func read(_ body: [UInt8]) throws(GroupRefusal) -> GroupRequest {
-        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 8, maxBytes: 1 << 20)) { error in
+        let object = try JSONObject(body, limits: JSONLimits(maximumDepth: 8, maximumBytes: 1 << 20)) { error in
             GroupRefusal("JSON_PARSING_ERROR" + (error.map { ": position \($0.offset)" } ?? ""))
         }
         guard let name = object["notification_key_name"]?.string, isName(name) else {
@@ -57,7 +57,7 @@ struct GroupRefusal: Error, Equatable, Sendable {
         "notification_key_name doesn't match the group name of the notification_key"
     )
 
-    static let tooManyMembers = GroupRefusal("too many registration ids: at most \(Groups.mostMembers)")
+    static let tooManyMembers = GroupRefusal("too many registration ids: at most \(Groups.maximumMembers)")
     static let tooManyGroups = GroupRefusal("too many groups: at most \(Groups.most) in this simulator")
 
     static func missing(_ field: String) -> GroupRefusal { GroupRefusal("missing " + field) }

@@ -23,7 +23,7 @@ struct Groups: Equatable, Sendable {
     }
 
     static let most = 100_000
-    static let mostMembers = 20
+    static let maximumMembers = 20
 
     private let secret: UInt64
     private var made: [UInt64: Group] = [:]
@@ -71,7 +71,7 @@ struct Groups: Equatable, Sendable {
         case .create:
             let members = try Self.members(request.tokens, devices: devices, nowMs: nowMs)
             guard ids[project]?[name] == nil else { throw .exists }
-            guard members.count <= Self.mostMembers else { throw .tooManyMembers }
+            guard members.count <= Self.maximumMembers else { throw .tooManyMembers }
             guard made.count < Self.most else { throw .tooManyGroups }
             lastID += 1
             id = lastID
@@ -82,7 +82,7 @@ struct Groups: Equatable, Sendable {
             id = try self.id(project: project, key: key, name: name)
             let old = made[id]?.members ?? []
             let all = old + members.filter { !old.contains($0) }
-            guard all.count <= Self.mostMembers else { throw .tooManyMembers }
+            guard all.count <= Self.maximumMembers else { throw .tooManyMembers }
             made[id]?.members = all
         case .remove(let key):
             id = try self.id(project: project, key: key, name: name)

@@ -34,10 +34,10 @@ enum LegacyRefusal: Error, Equatable, Sendable {
 }
 
 enum LegacyRequest {
-    static let mostTokens = 1_000
+    static let maximumTokens = 1_000
 
     static func read(_ body: [UInt8]) throws(LegacyRefusal) -> LegacySend {
-        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 32, maxBytes: 4 << 20)) { error in
+        let object = try JSONObject(body, limits: JSONLimits(maximumDepth: 32, maximumBytes: 4 << 20)) { error in
             guard let error else {
                 return LegacyRefusal.sentence("JSON_PARSING_ERROR: Expected an object at position 0.")
             }
@@ -75,8 +75,10 @@ enum LegacyRequest {
         }
         if let tokens {
             guard !tokens.isEmpty else { throw .sentence("\"registration_ids\" field cannot be empty") }
-            guard tokens.count <= mostTokens else {
-                throw .sentence("Number of messages on bulk (\(tokens.count)) exceeds maximum allowed (\(mostTokens))")
+            guard tokens.count <= maximumTokens else {
+                throw .sentence(
+                    "Number of messages on bulk (\(tokens.count)) exceeds maximum allowed (\(maximumTokens))"
+                )
             }
             return .multicast(tokens.compactMap(\.string))
         }

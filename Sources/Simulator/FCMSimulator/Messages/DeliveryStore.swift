@@ -1,6 +1,6 @@
 /// Keeps the latest deliveries, bounded by number and by bytes.
 struct DeliveryStore: Equatable, Sendable {
-    static let mostBytes = 128 << 20
+    static let maximumBytes = 128 << 20
 
     private let limit: Int
     /// Oldest first. Elements before `first` are dropped already.
@@ -22,7 +22,7 @@ struct DeliveryStore: Equatable, Sendable {
         places[TokenHash.of(delivery.accepted.token), default: []].append(moved + kept.count)
         kept.append(delivery)
         bytes += delivery.accepted.source.size
-        while kept.count - first > limit || bytes > Self.mostBytes, first < kept.count {
+        while kept.count - first > limit || bytes > Self.maximumBytes, first < kept.count {
             bytes -= kept[first].accepted.source.size
             forget(kept[first].accepted.token)
             first += 1

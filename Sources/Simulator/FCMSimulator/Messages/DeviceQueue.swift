@@ -1,9 +1,9 @@
 /// The messages that FCM stores for one app instance until the device can accept them.
 struct DeviceQueue: Equatable, Sendable {
     /// Messages that do not collapse.
-    static let mostPlain = 100
+    static let maximumPlain = 100
     /// Different collapse keys at a time.
-    static let mostKeys = 4
+    static let maximumKeys = 4
 
     /// In the order in which they came; a message that replaced another stands in its place.
     private(set) var messages: [StoredMessage] = []
@@ -36,12 +36,12 @@ struct DeviceQueue: Equatable, Sendable {
             }
             messages.append(message)
             let keyed = messages.indices.filter { messages[$0].collapseKey != nil }
-            guard keyed.count > Self.mostKeys else { return [] }
+            guard keyed.count > Self.maximumKeys else { return [] }
             messages.remove(at: keyed[Int(random.next() % UInt64(keyed.count))])
             return [(.tooManyKeys, 1)]
         }
         let plain = messages.indices.filter { messages[$0].collapseKey == nil }
-        guard plain.count >= Self.mostPlain else {
+        guard plain.count >= Self.maximumPlain else {
             messages.append(message)
             return []
         }

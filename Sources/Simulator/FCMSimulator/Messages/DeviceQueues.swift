@@ -3,7 +3,7 @@ internal import HeapModule
 /// The queues of all devices that have one, and which of them is due next.
 struct DeviceQueues: Sendable {
     /// Bytes in all queues together; a body that several messages share is counted for each.
-    static let mostBytes = 256 << 20
+    static let maximumBytes = 256 << 20
 
     private struct Entry: Comparable, Sendable {
         var dueMs: Int64
@@ -28,7 +28,7 @@ struct DeviceQueues: Sendable {
 
     subscript(instance: String) -> DeviceQueue? { queues[instance] }
 
-    func hasRoom(for message: StoredMessage) -> Bool { bytes + message.size <= Self.mostBytes }
+    func hasRoom(for message: StoredMessage) -> Bool { bytes + message.size <= Self.maximumBytes }
 
     /// Removes a queue, so that it can be changed and put back.
     mutating func remove(_ instance: String) -> DeviceQueue? {

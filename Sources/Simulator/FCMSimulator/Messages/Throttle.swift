@@ -6,7 +6,7 @@ struct Throttle: Equatable, Sendable {
     static let burst = 20
     static let refillMs: Int64 = 180_000
     /// Instances that are watched at once. Further ones are not throttled.
-    static let mostWatched = 2_000_000
+    static let maximumWatched = 2_000_000
     private static let burstMs = Int64(burst) * refillMs
 
     /// When the whole burst is back, Unix milliseconds. Every message moves it by one refill.
@@ -26,7 +26,7 @@ struct Throttle: Equatable, Sendable {
         sweep(nowMs)
         let hash = TokenHash.of(instance)
         let full = fullMs[hash]
-        guard full != nil || fullMs.count < Self.mostWatched else { return }
+        guard full != nil || fullMs.count < Self.maximumWatched else { return }
         fullMs[hash] = max(full ?? nowMs, nowMs) &+ Self.refillMs
     }
 

@@ -5,7 +5,7 @@ enum AppleReception {
     /// The expiration that FCM sets if the sender set none.
     static let defaultExpirationSeconds: Int64 = 30 * 86_400
     /// APNs refuses a longer collapse id.
-    static let mostCollapseBytes = 64
+    static let maximumCollapseBytes = 64
 
     static func receive(v1 message: JSONObject, _ delivery: Delivery) -> Reception {
         let apns = message["apns"]?.object ?? JSONObject()
@@ -57,7 +57,7 @@ enum AppleReception {
         result.payload["aps"] = .object(aps)
         for member in message.data.members where member.key != "aps" { result.payload[member.key] = member.value }
         if let image = shown["image"] { result.payload["fcm_options"] = .object(["image": image]) }
-        if let key = message.collapseKey, key.utf8.count <= mostCollapseBytes {
+        if let key = message.collapseKey, key.utf8.count <= maximumCollapseBytes {
             result.headers["apns-collapse-id"] = .string(key)
         }
         let lifetime = message.lifetimeSeconds

@@ -3,7 +3,7 @@ import FanfareJSON
 /// Writes the answer to `GET /deliveries`: one line of JSON for each delivery.
 struct DeliveryLines {
     /// A screen follows from at most so many deliveries of its token.
-    static let mostFolded = 2_000
+    static let maximumFolded = 2_000
 
     let store: DeliveryStore
     let devices: Devices
@@ -32,11 +32,11 @@ struct DeliveryLines {
     private func screen(of token: String, _ app: Devices.Device, beforeLast count: Int) -> Screen {
         var screen = Screen()
         for former in app.formerTokens {
-            for delivery in store.list(token: former).suffix(Self.mostFolded) {
+            for delivery in store.list(token: former).suffix(Self.maximumFolded) {
                 screen.apply(Reception(delivery, app: app))
             }
         }
-        for delivery in store.list(token: token).suffix(max(Self.mostFolded, count)).dropLast(count) {
+        for delivery in store.list(token: token).suffix(max(Self.maximumFolded, count)).dropLast(count) {
             screen.apply(Reception(delivery, app: app))
         }
         return screen

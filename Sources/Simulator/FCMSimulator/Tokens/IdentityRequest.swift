@@ -63,7 +63,7 @@ enum IdentityRequest: Equatable, Sendable {
     }
 
     static func impersonate(email: String, _ body: [UInt8]) throws(APIError) -> IdentityRequest {
-        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)) { _ in
+        let object = try JSONObject(body, limits: JSONLimits(maximumDepth: 8, maximumBytes: 65_536)) { _ in
             APIError(.invalidArgument, "Invalid JSON payload received.")
         }
         let names = object["scope"]?.array?.compactMap(\.string) ?? []

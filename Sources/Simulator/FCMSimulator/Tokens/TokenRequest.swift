@@ -53,7 +53,7 @@ public struct TokenRequest: Equatable, Sendable {
 
     private static func object(_ part: some Collection<UInt8>) -> JSONObject? {
         guard let bytes = Base64.decodeURL(part) else { return nil }
-        return (try? JSONParser.parse(bytes, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)))?.object
+        return (try? JSONParser.parse(bytes, limits: JSONLimits(maximumDepth: 8, maximumBytes: 65_536)))?.object
     }
 }
 

@@ -26,12 +26,12 @@ struct Condition: Equatable, Sendable {
     /// Whether devices without any of its topics may meet it.
     let isNegating: Bool
 
-    static let mostTopics = 5
+    static let maximumTopics = 5
 
     init?(_ text: String) {
         guard text.utf8.count <= 5_000 else { return nil }
         var parser = ConditionParser(text)
-        guard let root = parser.whole(), parser.topics.count <= Self.mostTopics else { return nil }
+        guard let root = parser.whole(), parser.topics.count <= Self.maximumTopics else { return nil }
         self.text = text
         self.root = root
         topics = parser.topics
@@ -95,7 +95,7 @@ private struct ConditionParser {
         next += 1
         guard consume("in"), consume("topics") else { return nil }
         topics.append(name)
-        return topics.count <= Condition.mostTopics ? .topic(name) : nil
+        return topics.count <= Condition.maximumTopics ? .topic(name) : nil
     }
 
     private mutating func consume(_ word: String) -> Bool {

@@ -19,7 +19,7 @@ struct SubscriptionRequest: Equatable, Sendable {
     }
 
     static let defaultPage = 1_000
-    static let mostPage = 2_000
+    static let maximumPage = 2_000
 
     /// A token or a Firebase installation id.
     var registration: String
@@ -95,7 +95,7 @@ private struct QueryReader {
     /// Accepts an empty object, or the subscription itself; its other fields are output only.
     private func checkBody(_ body: [UInt8], topic: String) throws(APIError) {
         guard !body.isEmpty else { return }
-        let object = try JSONObject(body, limits: JSONLimits(maxDepth: 8, maxBytes: 65_536)) { _ in
+        let object = try JSONObject(body, limits: JSONLimits(maximumDepth: 8, maximumBytes: 65_536)) { _ in
             APIError.schema("Invalid JSON payload received.")
         }
         for member in object.members {
@@ -120,7 +120,7 @@ private struct QueryReader {
         guard let size = Int32(text), size > 0 else {
             throw .invalid("Invalid page size.", field: "page_size", fcmError: false)
         }
-        return min(Int(size), SubscriptionRequest.mostPage)
+        return min(Int(size), SubscriptionRequest.maximumPage)
     }
 
     private func flag(_ camel: String, _ snake: String) throws(APIError) -> Bool {

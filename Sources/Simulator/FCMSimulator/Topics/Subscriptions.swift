@@ -1,13 +1,13 @@
 /// The topic subscriptions. Tokens are stored by name. Anonymous subscribers are a number only, so that an audience of
 /// millions costs nothing. All projects of a simulator share the subscriptions.
 struct Subscriptions: Equatable, Sendable {
-    static let mostTokens = 1_000_000
+    static let maximumTokens = 1_000_000
     /// Topics of one token.
-    static let mostTopics = 2_000
+    static let maximumTopics = 2_000
     /// Topics that have anonymous subscribers.
-    static let mostAnonymousTopics = 100_000
+    static let maximumAnonymousTopics = 100_000
     /// Anonymous subscribers of one topic.
-    static let mostAnonymous = 1_000_000_000
+    static let maximumAnonymous = 1_000_000_000
 
     enum Refusal: Error, Equatable, Sendable { case tooManyTopics, tooManyTokens }
 
@@ -24,8 +24,8 @@ struct Subscriptions: Equatable, Sendable {
 
     /// - Parameter nowMs: when the subscription is made, Unix milliseconds; nil for a described one.
     mutating func subscribe(_ token: String, to topic: String, nowMs: Int64? = nil) throws(Refusal) {
-        guard topics[token] != nil || topics.count < Self.mostTokens else { throw .tooManyTokens }
-        guard topics(of: token).count < Self.mostTopics || topics(of: token).contains(topic) else {
+        guard topics[token] != nil || topics.count < Self.maximumTokens else { throw .tooManyTokens }
+        guard topics(of: token).count < Self.maximumTopics || topics(of: token).contains(topic) else {
             throw .tooManyTopics
         }
         if let nowMs, topics[token]?.contains(topic) != true { created[Self.pair(token, topic)] = nowMs }
@@ -46,7 +46,8 @@ struct Subscriptions: Equatable, Sendable {
     /// - Returns: false if there would be too many.
     mutating func addAnonymous(_ count: Int, to topic: String) -> Bool {
         let before = anonymous[topic] ?? 0
-        guard count <= Self.mostAnonymous - before, before > 0 || anonymous.count < Self.mostAnonymousTopics else {
+        guard count <= Self.maximumAnonymous - before, before > 0 || anonymous.count < Self.maximumAnonymousTopics
+        else {
             return false
         }
         if count > 0 { anonymous[topic] = before + count }

@@ -2,7 +2,7 @@ import FanfareJSON
 
 /// A well-formed request of the Instance ID API: adds tokens to a topic or removes them.
 struct TopicRequest: Equatable, Sendable {
-    static let mostTokens = 1_000
+    static let maximumTokens = 1_000
 
     var isAdding: Bool
     /// Bare, without `/topics/`.
@@ -10,13 +10,13 @@ struct TopicRequest: Equatable, Sendable {
     var tokens: [String]
 
     static func read(_ body: [UInt8], isAdding: Bool) throws(TopicRefusal) -> TopicRequest {
-        guard let value = try? JSONParser.parse(body, limits: JSONLimits(maxDepth: 8, maxBytes: 4 << 20)),
+        guard let value = try? JSONParser.parse(body, limits: JSONLimits(maximumDepth: 8, maximumBytes: 4 << 20)),
             let to = value.object?["to"]?.string, to.hasPrefix("/topics/"),
             let list = value.object?["registration_tokens"]?.array
         else { throw .badRequest }
         let topic = String(to.dropFirst("/topics/".count))
         let tokens = list.compactMap(\.string)
-        guard Recipients.isTopic(topic), tokens.count == list.count, (1...mostTokens).contains(tokens.count) else {
+        guard Recipients.isTopic(topic), tokens.count == list.count, (1...maximumTokens).contains(tokens.count) else {
             throw .badRequest
         }
         return TopicRequest(isAdding: isAdding, topic: topic, tokens: tokens)

@@ -19,7 +19,7 @@ struct V1Send: Equatable, Sendable {
 }
 
 enum V1Request {
-    static let limits = JSONLimits(maxDepth: 64, maxBytes: 1 << 20)
+    static let limits = JSONLimits(maximumDepth: 64, maximumBytes: 1 << 20)
 
     private static let noRecipient = APIError.invalid("Recipient of the message is not set.", field: "message")
 

@@ -3,12 +3,12 @@ import FanfareModel
 /// Reads `application/x-www-form-urlencoded`: the bodies of forms and the queries of addresses.
 enum FormText {
     /// A message of 4,096 bytes has fewer pairs: each has at least one byte of key.
-    private static let mostPairs = 5_000
+    private static let maximumPairs = 5_000
 
-    /// nil when an escape is broken or the text has more than ``mostPairs``.
+    /// nil when an escape is broken or the text has more than ``maximumPairs``.
     static func pairs(_ bytes: [UInt8]) -> [(name: String, value: String)]? {
         let parts = bytes.split(separator: UInt8(ascii: "&"))
-        guard parts.count <= mostPairs else { return nil }
+        guard parts.count <= maximumPairs else { return nil }
         var result: [(name: String, value: String)] = []
         for part in parts {
             let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -9,7 +9,7 @@ struct QuotaWindow: Equatable, Sendable {
 
     static let minuteMs: Int64 = 60_000
     /// Earlier windows that are remembered.
-    static let mostPast = 100
+    static let maximumPast = 100
 
     let limit: Int
     private let lengthMs: Int64
@@ -22,7 +22,7 @@ struct QuotaWindow: Equatable, Sendable {
     }
 
     /// Oldest first; the open window is the last.
-    var uses: [Use] { past.suffix(Self.mostPast) + (current.map { [$0] } ?? []) }
+    var uses: [Use] { past.suffix(Self.maximumPast) + (current.map { [$0] } ?? []) }
 
     /// Uses `count` of the quota if so much is left.
     mutating func consume(_ count: Int, nowMs: Int64) -> Bool {
@@ -63,7 +63,7 @@ struct QuotaWindow: Equatable, Sendable {
         let passed = nowMs - use.startedMs
         guard passed >= lengthMs || passed < 0 else { return use }
         past.append(use)
-        if past.count > 2 * Self.mostPast { past.removeFirst(past.count - Self.mostPast) }
+        if past.count > 2 * Self.maximumPast { past.removeFirst(past.count - Self.maximumPast) }
         return Use(startedMs: passed < 0 ? nowMs : use.startedMs + passed / lengthMs * lengthMs)
     }
 }

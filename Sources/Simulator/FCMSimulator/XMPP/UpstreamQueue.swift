@@ -5,9 +5,9 @@ struct UpstreamQueue: Equatable, Sendable {
     static let perDeviceMinute = 1_000
     static let perProjectMinute = 1_500_000
     /// Devices that are watched at once.
-    private static let mostDevices = 1_000_000
+    private static let maximumDevices = 1_000_000
     /// Further receipts are not awaited, unless earlier ones have expired.
-    private static let mostAwaited = 1_000_000
+    private static let maximumAwaited = 1_000_000
 
     /// By project id, oldest first.
     private(set) var waiting: [String: [Upstream]] = [:]
@@ -34,7 +34,7 @@ struct UpstreamQueue: Equatable, Sendable {
             devices = devices.filter { $0.value.isOpen(nowMs: nowMs) }
         }
         let hash = TokenHash.of(device)
-        guard devices[hash] != nil || devices.count < Self.mostDevices else { return "devices" }
+        guard devices[hash] != nil || devices.count < Self.maximumDevices else { return "devices" }
         guard devices[hash, default: QuotaWindow(limit: Self.perDeviceMinute)].consume(1, nowMs: nowMs) else {
             return "device"
         }
@@ -83,8 +83,8 @@ struct UpstreamQueue: Equatable, Sendable {
 
     /// - Parameter messageID: FCM's id of the message.
     mutating func awaitReceipt(_ receipt: AwaitedReceipt, messageID: String, nowMs: Int64) {
-        if awaited.count >= Self.mostAwaited { awaited = awaited.filter { $0.value.expiresMs > nowMs } }
-        guard awaited.count < Self.mostAwaited else { return }
+        if awaited.count >= Self.maximumAwaited { awaited = awaited.filter { $0.value.expiresMs > nowMs } }
+        guard awaited.count < Self.maximumAwaited else { return }
         awaited[messageID] = receipt
     }
 

@@ -43,7 +43,7 @@ struct XMPPNack: Error, Equatable, Sendable {
 }
 
 enum XMPPReader {
-    private static let limits = JSONLimits(maxDepth: 32, maxBytes: 65_536)
+    private static let limits = JSONLimits(maximumDepth: 32, maximumBytes: 65_536)
     /// Fields of HTTP that XMPP does not have.
     private static let httpOnly = ["registration_ids", "restricted_package_name"]
 

@@ -13,10 +13,10 @@ enum XMPPInput: Equatable, Sendable {
 /// limits; whether a downstream message is accepted is not its concern.
 struct XMPPService: Sendable {
     /// Connections of one project.
-    static let mostOpen = 2_500
-    static let mostNewPerMinute = 400
+    static let maximumOpen = 2_500
+    static let maximumNewPerMinute = 400
     /// Connections of all projects, including those not authenticated yet.
-    static let mostSockets = 10_000
+    static let maximumSockets = 10_000
     /// For so long a draining connection stays open for acks.
     static let drainMs: Int64 = 10_000
 
@@ -49,7 +49,7 @@ struct XMPPService: Sendable {
 
     /// - Returns: the new connection; nil if there are too many.
     mutating func open() -> UInt64? {
-        guard connections.count < Self.mostSockets else { return nil }
+        guard connections.count < Self.maximumSockets else { return nil }
         lastID += 1
         connections[lastID] = XMPPConnection(id: lastID)
         return lastID
@@ -144,8 +144,8 @@ struct XMPPService: Sendable {
     /// - Returns: true if the project may have one more connection.
     private mutating func admit(project: String, nowMs: Int64) -> Bool {
         let openCount = connections.values.count { $0.project?.id == project }
-        guard openCount < Self.mostOpen,
-            connects[project, default: QuotaWindow(limit: Self.mostNewPerMinute)].consume(1, nowMs: nowMs)
+        guard openCount < Self.maximumOpen,
+            connects[project, default: QuotaWindow(limit: Self.maximumNewPerMinute)].consume(1, nowMs: nowMs)
         else {
             statistics.refused += 1
             return false

@@ -26,7 +26,7 @@ extension Check {
         let worker = subject.configuration.worker
         // Lanes to FCM and to Instance ID, XMPP connections with up to 100 messages each, and 64 for the process itself.
         let each = subject.configuration.projects.map { project in
-            2 * worker.maxLanes + (project.traits.route.isHTTP ? 0 : worker.maxInFlight / 100 + 1)
+            2 * worker.maximumLanes + (project.traits.route.isHTTP ? 0 : worker.maximumInFlight / 100 + 1)
         }
         let need = UInt64(each.reduce(64, +))
         guard let limit = subject.fileLimit else { return }

@@ -142,7 +142,7 @@ struct RedisProbe {
     // MARK: Projects without a worker
 
     /// Bounds the scan to about two million keys, since Redis may hold other applications' keys.
-    private static let maxScans = 2_000
+    private static let maximumScans = 2_000
 
     /// Projects with pushed jobs that are not configured and have no live worker.
     func unknownProjects() async throws(RedisError) -> [(id: String, jobs: Int64)] {
@@ -166,7 +166,7 @@ struct RedisProbe {
         guard !isCluster else { return [] }
         var found: Set<String> = []
         var cursor = "0"
-        for _ in 0..<Self.maxScans {
+        for _ in 0..<Self.maximumScans {
             let pattern = "\(configuration.prefix):{*}:jobs"
             let scan = RedisCommand("SCAN", cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "stream")
             guard let reply = try await sendIfPermitted(scan, client)?.array, reply.count == 2,

@@ -19,9 +19,9 @@ struct LineFaults {
         )
     }
 
-    private static let mostListed = 10
+    private static let maximumListed = 10
     /// The file is not read further: it is no list of recipients.
-    private static let mostCounted = 10_000
+    private static let maximumCounted = 10_000
 
     private let file: String
     private let wording: Wording
@@ -34,7 +34,7 @@ struct LineFaults {
         self.wording = wording
     }
 
-    var isFull: Bool { count >= Self.mostCounted }
+    var isFull: Bool { count >= Self.maximumCounted }
 
     /// - Parameters:
     ///   - line: counted from 1.
@@ -42,7 +42,7 @@ struct LineFaults {
     ///   - rule: computed for the first faults only.
     mutating func add(line: Int, column: Int? = nil, _ rule: @autoclosure () -> String) {
         count += 1
-        guard listed.count < Self.mostListed else { return }
+        guard listed.count < Self.maximumListed else { return }
         let place = column.map { "\(line):\($0)" } ?? "\(line)"
         listed.append("\(file):\(place): \(rule())")
     }

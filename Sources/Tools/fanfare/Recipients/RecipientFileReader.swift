@@ -11,7 +11,7 @@ struct RecipientFileReader: ~Copyable {
     }
 
     /// Maximum size of a row, bytes: a worker refuses a recipient of this size unread.
-    static let longestRow = PersonalPreview.mostElementBytes
+    static let longestRow = PersonalPreview.maximumElementBytes
     /// Finds the rule that a recipient breaks.
     typealias Check = (SharedText) -> EntryFault?
 
@@ -188,7 +188,7 @@ struct RecipientFileReader: ~Copyable {
     /// Reads the zone of a recipient, sets its instant, and returns the recipient without it. A text that is no JSON object
     /// stays as it is for the check, which names the byte.
     private mutating func zoned(_ element: [UInt8]) throws(EntryFault) -> [UInt8] {
-        let limits = JSONLimits(maxDepth: 64, maxBytes: Self.longestRow)
+        let limits = JSONLimits(maximumDepth: 64, maximumBytes: Self.longestRow)
         guard let zones = instants, var object = (try? JSONParser.parse(element, limits: limits))?.object else {
             // The check names the byte.
             if let check, check(SharedText(element.indices, of: element)) != nil { return element }

@@ -16,7 +16,7 @@ struct ConfigurationWatcher: Sendable {
     let meters: ReloadMeters
 
     /// Problems that one refusal logs.
-    private static let mostProblems = 20
+    private static let maximumProblems = 20
 
     /// - Parameters:
     ///   - running: the state that the worker was started with.
@@ -84,15 +84,15 @@ struct ConfigurationWatcher: Sendable {
     private func report(_ result: Result<LoadedState, ConfigurationError>) {
         switch result {
         case .failure(let error):
-            for problem in error.problems.prefix(Self.mostProblems) {
+            for problem in error.problems.prefix(Self.maximumProblems) {
                 logger.error(
                     "The changed configuration is refused, and nothing changes: correct it.",
                     metadata: ["problem": "\(problem)"]
                 )
             }
         case .success(let state):
-            for (project, problems) in state.refused.sorted(by: { $0.key < $1.key }).prefix(Self.mostProblems) {
-                for problem in problems.prefix(Self.mostProblems) {
+            for (project, problems) in state.refused.sorted(by: { $0.key < $1.key }).prefix(Self.maximumProblems) {
+                for problem in problems.prefix(Self.maximumProblems) {
                     logger.error(
                         "A file of projects_dir is refused, and its project stays as it was: correct the file.",
                         metadata: ["project": "\(project)", "problem": "\(problem)"]

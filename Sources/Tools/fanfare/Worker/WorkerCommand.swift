@@ -41,7 +41,7 @@ struct WorkerCommand: AsyncParsableCommand {
     var name: String?
 
     @Option(help: .value("n", "Sends in flight at once, per project."))
-    var maxInFlight: String?
+    var maximumInFlight: String?
 
     @Option(
         help: .value("level", "Lowest level: trace, debug, info, notice, warning, error or critical."),
@@ -62,7 +62,8 @@ struct WorkerCommand: AsyncParsableCommand {
         // A signal that arrives while the worker starts must not end it.
         let hangUps = HangUps()
         let source = options.source([
-            "worker.name": name, "worker.max_in_flight": maxInFlight, "log.level": logLevel, "log.format": logFormat,
+            "worker.name": name, "worker.max_in_flight": maximumInFlight, "log.level": logLevel,
+            "log.format": logFormat,
             "admin.listen": adminListen,
         ])
         ProcessMemory.makePrivate()

@@ -36,7 +36,7 @@ enum ConnectionOptions {
 
         // Deadlines of requests are the pool's; libcurl's would fire while its own queue holds the request back.
         Curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, configuration.connectTimeoutMs)))
-        Curl.set(easy, CURLOPT_MAXLIFETIME_CONN, Int(max(1, configuration.maxConnectionAgeMs / 1_000)))
+        Curl.set(easy, CURLOPT_MAXLIFETIME_CONN, Int(max(1, configuration.maximumConnectionAgeMs / 1_000)))
         // An idle lane detects a dead route before its next request.
         Curl.set(easy, CURLOPT_TCP_KEEPALIVE, 1)
         Curl.set(easy, CURLOPT_TCP_KEEPIDLE, 30)

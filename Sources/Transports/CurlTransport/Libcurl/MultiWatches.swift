@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The descriptors that libcurl wants the loop to watch for one multi handle.
 ///
-/// libcurl's callbacks only record its requests, and ``settle()`` carries them out after libcurl has returned. They may
+/// libcurl's callbacks only record its requests, and ``applyRequests()`` carries them out after libcurl has returned. They may
 /// come until `curl_multi_cleanup` has returned, so the owner keeps this object until then.
 final class MultiWatches {
     /// Called when a watched descriptor is ready, with the mask for `curl_multi_socket_action`.
@@ -32,7 +32,7 @@ final class MultiWatches {
     /// a number that libcurl has closed may be another descriptor's by then.
     ///
     /// - Returns: why a descriptor cannot be watched.
-    func settle() -> SystemError? {
+    func applyRequests() -> SystemError? {
         var failure: SystemError?
         for request in requests {
             do throws(SystemError) {

@@ -12,7 +12,7 @@ final class Transfer {
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let defaultMaxBodyBytes: Int
-    private var maxBodyBytes = 0
+    private var maximumBodyBytes = 0
     private var isClosed = false
 
     private(set) var request = HTTPRequest(tag: 0, url: "")
@@ -43,7 +43,7 @@ final class Transfer {
     init?(configuration: OriginConfiguration, trust: TrustStore, share: ConnectionShare) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
-        defaultMaxBodyBytes = max(0, configuration.maxBodyBytes)
+        defaultMaxBodyBytes = max(0, configuration.maximumBodyBytes)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         stream = .allocate(capacity: 1)
@@ -81,7 +81,7 @@ final class Transfer {
         bytesRead = 0
         readGeneration = nil
         wasKeptFromRepeating = false
-        maxBodyBytes = max(0, request.maxBodyBytes ?? defaultMaxBodyBytes)
+        maximumBodyBytes = max(0, request.maximumBodyBytes ?? defaultMaxBodyBytes)
         resetStream()
         overflowed = false
         errorText[0] = 0
@@ -156,13 +156,13 @@ final class Transfer {
         stream.pointee.error = 0
         stream.pointee.status = 0
         stream.pointee.content_type.0 = 0
-        chttp2_keep(stream, request.usesCutBody ? maxBodyBytes : 0)
+        chttp2_keep(stream, request.usesCutBody ? maximumBodyBytes : 0)
     }
 
     /// The body as far as it has arrived: what libcurl delivered, and what it had received when the stream was reset.
     private var arrivedBody: [UInt8] {
         let pending = UnsafeBufferPointer(start: stream.pointee.pending, count: stream.pointee.pending_length)
-        return answer + pending.prefix(maxBodyBytes - answer.count)
+        return answer + pending.prefix(maximumBodyBytes - answer.count)
     }
 
     func answered(status: Int, isComplete: Bool) -> HTTPAnswer {
@@ -254,7 +254,7 @@ final class Transfer {
     /// Appends received bytes to the answer. libcurl ends the transfer unless all of them are accepted.
     fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         chttp2_delivered(stream, bytes.count)
-        let kept = min(bytes.count, maxBodyBytes - answer.count)
+        let kept = min(bytes.count, maximumBodyBytes - answer.count)
         let heldBefore = answer.heldBytes
         answer.appendPart(UnsafeRawBufferPointer(rebasing: bytes[..<kept]))
         connection?.heldBytes += answer.heldBytes - heldBefore

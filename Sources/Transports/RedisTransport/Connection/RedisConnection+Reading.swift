@@ -25,14 +25,14 @@ extension RedisConnection {
 
     /// Full buffers that are read in one turn at most. With one a turn, a large entry would need as many turns, and the turns
     /// of a sending worker are long.
-    private static let mostBuffers = 16
+    private static let maximumBuffers = 16
 
-    /// Reads what the server has sent, up to ``mostBuffers``, and delivers the replies in it.
+    /// Reads what the server has sent, up to ``maximumBuffers``, and delivers the replies in it.
     func read(_ channel: ByteChannel) throws(RedisError) {
         let socketGeneration = generation
         let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
             Result { () throws(RedisError) in
-                for _ in 0..<Self.mostBuffers {
+                for _ in 0..<Self.maximumBuffers {
                     let count = try RedisError.from { () throws(SocketError) in try channel.receive(into: buffer) }
                     if channel.usesTLS {
                         if machine.isSecuring { try continueSecuring(channel) }

@@ -86,7 +86,7 @@ public final class RedisConnection {
         switch deployment.form {
         case .server: locator = FixedLocator(deployment.server)
         case .sentinel(let primary):
-            timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, Self.mostBackoffMs)
+            timeouts.maximumBackoffMs = min(timeouts.maximumBackoffMs, Self.maximumBackoffMs)
             locator = SentinelLocator(
                 loop: loop,
                 deployment: deployment,
@@ -122,7 +122,7 @@ public final class RedisConnection {
 
     /// The longest backoff with Sentinels, in milliseconds: all workers have to reach a new primary at about the same
     /// time.
-    private static let mostBackoffMs: Int64 = 1_000
+    private static let maximumBackoffMs: Int64 = 1_000
 
     deinit { assert(channel == nil, "close() the connection on its loop first") }
 

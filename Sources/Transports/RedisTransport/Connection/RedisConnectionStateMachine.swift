@@ -41,7 +41,7 @@ struct RedisConnectionStateMachine {
     }
 
     /// A connection that held this long starts the next backoff from the smallest pause.
-    static let settledMs: Int64 = 5_000
+    static let stableMs: Int64 = 5_000
     /// Time of an address to accept the connection while there are others.
     private static let addressMs: Int64 = 1_000
 
@@ -161,9 +161,9 @@ struct RedisConnectionStateMachine {
             let deadlineMs = deadlineMs(address: address + 1, of: count)
             return [.dropSocket, .armDeadline(milliseconds: deadlineMs), .open(address: address + 1)]
         case .ready(let since):
-            if nowMs - since >= Self.settledMs { failures = 0 }
+            if nowMs - since >= Self.stableMs { failures = 0 }
         case .leaving(let first, let since):
-            if nowMs - since >= Self.settledMs { failures = 0 }
+            if nowMs - since >= Self.stableMs { failures = 0 }
             reason = first
         case .resolving, .opening, .securing, .greeting: break
         }
@@ -208,7 +208,7 @@ struct RedisConnectionStateMachine {
     /// Full jitter between the smallest pause and a ceiling that doubles: servers that come back meet no herd.
     private func backoff(_ random: Double) -> Int64 {
         let floor = timeouts.minBackoffMs
-        let ceiling = max(floor, min(timeouts.maxBackoffMs, floor << Int64(min(failures + 1, 20))))
+        let ceiling = max(floor, min(timeouts.maximumBackoffMs, floor << Int64(min(failures + 1, 20))))
         return floor + Int64(Double(ceiling - floor) * max(0, min(random, 1)))
     }
 }

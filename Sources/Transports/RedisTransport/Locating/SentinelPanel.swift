@@ -26,7 +26,7 @@ final class SentinelPanel {
         var timeouts = RedisTimeouts()
         timeouts.connectMs = 2_000
         timeouts.commandMs = 1_000
-        timeouts.maxBackoffMs = 1_000
+        timeouts.maximumBackoffMs = 1_000
         connections = sentinels.map {
             RedisConnection(
                 loop: loop,

@@ -4,15 +4,15 @@ internal import StreamWire
 /// Encodes commands: an array of words, each after its length, so that no word can be mistaken for another.
 enum CommandFormatter {
     /// Redis' own limits: 512 MiB for one word, 1,048,576 words, 1 GiB not processed yet.
-    static let maxWordBytes = 512 << 20
-    static let maxWords = 1 << 20
-    static let maxBytes = 1 << 30
+    static let maximumWordBytes = 512 << 20
+    static let maximumWords = 1 << 20
+    static let maximumBytes = 1 << 30
 
     /// - Throws: `commandTooLarge`: Redis would close the connection.
     static func check(_ command: RedisCommand) throws(RedisError) {
         let bytes = command.byteCount
-        guard bytes <= maxBytes, command.count <= maxWords,
-            bytes <= maxWordBytes || (0..<command.count).allSatisfy({ command.wordCount($0) <= maxWordBytes })
+        guard bytes <= maximumBytes, command.count <= maximumWords,
+            bytes <= maximumWordBytes || (0..<command.count).allSatisfy({ command.wordCount($0) <= maximumWordBytes })
         else { throw RedisError(.commandTooLarge, "\(bytes) bytes in \(command.count) words") }
     }
 

@@ -16,7 +16,7 @@ final class ReplyBuilder {
     private var open: [OpenArray] = []
     private var finished: RedisValue?
     var limits: RedisLimits
-    /// Cost of the unfinished reply, by the rule of ``RedisLimits/maxReplyBytes``.
+    /// Cost of the unfinished reply, by the rule of ``RedisLimits/maximumReplyBytes``.
     private(set) var cost = 0
     /// Set once, and final: why the stream cannot be read any further.
     private(set) var failure: String?
@@ -40,7 +40,7 @@ final class ReplyBuilder {
 
     func beginArray(_ count: Int) -> Bool {
         guard charge(0) else { return false }
-        guard open.count < limits.maxDepth else { return fail("arrays nested deeper than \(limits.maxDepth)") }
+        guard open.count < limits.maximumDepth else { return fail("arrays nested deeper than \(limits.maximumDepth)") }
         guard count > 0 else {
             add(.array([]))
             return true
@@ -60,7 +60,7 @@ final class ReplyBuilder {
     private func charge(_ bytes: Int) -> Bool {
         // Both terms are bounded by what was received, so the sum cannot overflow.
         cost += bytes + 32
-        return cost <= limits.maxReplyBytes || fail("a reply larger than \(limits.maxReplyBytes) bytes")
+        return cost <= limits.maximumReplyBytes || fail("a reply larger than \(limits.maximumReplyBytes) bytes")
     }
 
     private func add(_ value: RedisValue) {

@@ -14,7 +14,7 @@ final class ReplyReader {
     /// Bytes received since the buffer was empty.
     private var buffered = 0
     /// Bytes above which an empty buffer is freed.
-    private static let mostRoom = 1 << 20
+    private static let maximumRoom = 1 << 20
 
     init(limits: RedisLimits) {
         self.limits = limits
@@ -34,7 +34,7 @@ final class ReplyReader {
         reader = redisReaderCreateWithFunctions(functions)
         reader?.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
         // With hiredis' own 16 KiB the buffer would be freed at every turn.
-        reader?.pointee.maxbuf = Self.mostRoom
+        reader?.pointee.maxbuf = Self.maximumRoom
         if let reader { chiredis_bound_arrays(reader) }
         buffered = 0
     }
@@ -69,7 +69,7 @@ final class ReplyReader {
         }
         if reader.pointee.len == 0 {
             // hiredis would hold the buffer, as large as the value itself, until more bytes come.
-            if buffered > Self.mostRoom {
+            if buffered > Self.maximumRoom {
                 redisReaderFree(reader)
                 makeReader()
             }
@@ -81,13 +81,13 @@ final class ReplyReader {
     /// Checks the buffered bytes, which belong to one unfinished reply, against the limits.
     private func checkUnfinished(_ reader: UnsafeMutablePointer<redisReader>) throws(RedisError) {
         let waiting = Int(reader.pointee.len) - Int(reader.pointee.pos)
-        guard waiting <= limits.maxReplyBytes - builder.cost else {
-            throw RedisError(.protocolError, "a reply larger than \(limits.maxReplyBytes) bytes")
+        guard waiting <= limits.maximumReplyBytes - builder.cost else {
+            throw RedisError(.protocolError, "a reply larger than \(limits.maximumReplyBytes) bytes")
         }
         // A bulk string's header ends within a few bytes; a line that does not end would be searched again and again.
-        guard waiting > limits.maxLineBytes, let buffer = reader.pointee.buf else { return }
-        guard memchr(buffer + Int(reader.pointee.pos), 10, limits.maxLineBytes) == nil else { return }
-        throw RedisError(.protocolError, "a line longer than \(limits.maxLineBytes) bytes")
+        guard waiting > limits.maximumLineBytes, let buffer = reader.pointee.buf else { return }
+        guard memchr(buffer + Int(reader.pointee.pos), 10, limits.maximumLineBytes) == nil else { return }
+        throw RedisError(.protocolError, "a line longer than \(limits.maximumLineBytes) bytes")
     }
 
     private func failure(_ reader: UnsafeMutablePointer<redisReader>) -> RedisError {

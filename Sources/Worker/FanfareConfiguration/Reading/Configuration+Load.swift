@@ -115,9 +115,9 @@ extension Configuration {
                 "worker.renew_ms: \(worker.renewMs), at most a third of worker.lease_ms (\(worker.leaseMs))"
             )
         }
-        if worker.watermarkStep > worker.maxInFlight {
+        if worker.watermarkStep > worker.maximumInFlight {
             problems.append(
-                "worker.watermark_step: \(worker.watermarkStep), at most worker.max_in_flight (\(worker.maxInFlight))"
+                "worker.watermark_step: \(worker.watermarkStep), at most worker.max_in_flight (\(worker.maximumInFlight))"
             )
         }
         if (redis.certificateFile == nil) != (redis.keyFile == nil) {

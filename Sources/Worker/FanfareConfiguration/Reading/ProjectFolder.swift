@@ -24,7 +24,7 @@ public enum ProjectFolder {
     /// Entries of the folder, hidden ones included.
     static let maximumEntries = 5_000
     /// Entries that warnings name.
-    private static let mostWarnings = 5
+    private static let maximumWarnings = 5
     private static let suffix = ".yaml"
 
     /// - Parameter omitted: projects whose files are not read.
@@ -50,14 +50,14 @@ public enum ProjectFolder {
                 content.problems += error.problems
             }
         }
-        for name in others.prefix(mostWarnings) {
+        for name in others.prefix(maximumWarnings) {
             content.warnings.append(
                 "\(folder): \(ValueRules.shown(name)) is ignored: the file of a project is named ID.yaml, and an id matches "
                     + ProjectID.pattern
             )
         }
-        if others.count > mostWarnings {
-            content.warnings.append("\(folder): \(others.count - mostWarnings) more entries are ignored")
+        if others.count > maximumWarnings {
+            content.warnings.append("\(folder): \(others.count - maximumWarnings) more entries are ignored")
         }
         return content
     }

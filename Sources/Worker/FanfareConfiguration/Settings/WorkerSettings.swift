@@ -3,8 +3,8 @@ extension Configuration {
     public struct Worker: Equatable, Sendable {
         /// nil: the process makes one up.
         public var name: String?
-        public var maxInFlight = 1_000
-        public var maxLanes = 12
+        public var maximumInFlight = 1_000
+        public var maximumLanes = 12
         public var requestTimeoutMs: Int64 = 15_000
         public var drainMs: Int64 = 25_000
         public var leaseMs: Int64 = 10_000
@@ -21,10 +21,10 @@ extension Settings {
             "Name of this process among the workers, unique in the fleet. Default: host name, process id and a random "
                 + "part. Not for a file that several workers share."
         },
-        Setting("worker.max_in_flight", \.worker.maxInFlight, .integer(1...100_000), flag: "max-in-flight") {
+        Setting("worker.max_in_flight", \.worker.maximumInFlight, .integer(1...100_000), flag: "max-in-flight") {
             "Sends in flight at once, per project."
         },
-        Setting("worker.max_lanes", \.worker.maxLanes, .integer(1...1_000)) {
+        Setting("worker.max_lanes", \.worker.maximumLanes, .integer(1...1_000)) {
             "HTTP/2 connections, per project; each carries up to 100 sends."
         },
         Setting("worker.request_timeout_ms", \.worker.requestTimeoutMs, .integer(1_000...600_000)) {

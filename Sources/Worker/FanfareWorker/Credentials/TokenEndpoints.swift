@@ -52,9 +52,9 @@ extension OriginConfiguration {
     /// - Parameter isPlain: whether the URL is plain HTTP, which no proxy carries.
     func forTokens(isPlain: Bool) -> OriginConfiguration {
         var configuration = self
-        configuration.maxLanes = 2
+        configuration.maximumLanes = 2
         // A token is 16 KiB at most. An answer with a subject token is no larger than a credential.
-        configuration.maxBodyBytes = Credential.maximumBytes
+        configuration.maximumBodyBytes = Credential.maximumBytes
         if isPlain { (configuration.allowsPlainHTTP, configuration.proxy) = (true, nil) }
         return configuration
     }

@@ -17,8 +17,8 @@ final class StreamReader {
 
     /// Bytes of an answer that may hold several entries. With the limit of a single one, several
     /// unexpectedly large entries would be held together.
-    private static let mostOfSeveral = 128 << 20
-    private static let mostOfOne = RedisLimits().maxReplyBytes
+    private static let maximumOfSeveral = 128 << 20
+    private static let maximumOfOne = RedisLimits().maximumReplyBytes
     private static let timeoutMs: Int64 = 10_000
 
     init(
@@ -106,7 +106,7 @@ final class StreamReader {
             blockMs: read.blockMs,
             id: read.after ?? ">"
         )
-        connection.limits.maxReplyBytes = read.mostEntries > 1 ? Self.mostOfSeveral : Self.mostOfOne
+        connection.limits.maximumReplyBytes = read.maximumEntries > 1 ? Self.maximumOfSeveral : Self.maximumOfOne
         connection.send(command, timeoutMs: (read.blockMs ?? 0) + Self.timeoutMs) { [weak self] result in
             guard let self else { return }
             switch result {

@@ -158,7 +158,7 @@ extension SendMachine.Settings {
     fileprivate init(_ configuration: WorkerConfiguration, _ project: WorkerConfiguration.Project) {
         self.init()
         protocols = project.protocols
-        maxInFlight = configuration.maxInFlight
+        maximumInFlight = configuration.maximumInFlight
         window = project.traits.isMulticast ? Batch.maximumSize : configuration.window
         flushMs = configuration.flushMs
         quotaPerMinute = project.quotaPerMinute

@@ -38,7 +38,7 @@ final class ProjectRunner {
         self.context = context
         isReopened = former != nil
         var origin = OriginConfiguration(caFile: context.configuration.caFile, proxy: context.configuration.proxy)
-        origin.maxLanes = context.configuration.maxLanes
+        origin.maximumLanes = context.configuration.maximumLanes
         if let reason = context.project.lostCredential {
             credentials = LostCredential(reason)
         } else if let credential = context.project.credential {

@@ -65,8 +65,8 @@ public struct WorkerConfiguration: Sendable {
     var backlogLimit: Int { settings.backlogLimit }
     var indexesTokens: Bool { settings.tokenIndex }
 
-    var maxInFlight: Int { settings.worker.maxInFlight }
-    var maxLanes: Int { settings.worker.maxLanes }
+    var maximumInFlight: Int { settings.worker.maximumInFlight }
+    var maximumLanes: Int { settings.worker.maximumLanes }
     var requestTimeoutMs: Int64 { settings.worker.requestTimeoutMs }
     var drainMs: Int64 { settings.worker.drainMs }
     var leaseMs: Int64 { settings.worker.leaseMs }

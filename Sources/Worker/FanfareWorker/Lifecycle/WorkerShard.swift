@@ -166,13 +166,13 @@ final class WorkerShard {
         ]
         var metadata: Logger.Metadata = [:]
         for (name, ids) in lists where !ids.isEmpty {
-            let more = ids.count > mostNames ? ", and \(ids.count - mostNames) more" : ""
-            metadata[name] = "\(ids.prefix(mostNames).joined(separator: ", "))\(more)"
+            let more = ids.count > maximumNames ? ", and \(ids.count - maximumNames) more" : ""
+            metadata[name] = "\(ids.prefix(maximumNames).joined(separator: ", "))\(more)"
         }
         return metadata
     }
 
-    private static let mostNames = 20
+    private static let maximumNames = 20
 
     /// Begins what is missing between the running projects and ``target``. The end of each transition calls it again, so a
     /// reload during another one needs no further state.

@@ -67,7 +67,7 @@ final class HeartbeatDriver {
         self.loop = loop
         // Bounded by the renewal interval: after a pause longer than the lease a live worker would be declared dead.
         var timeouts = RedisTimeouts()
-        timeouts.maxBackoffMs = min(timeouts.maxBackoffMs, configuration.renewMs)
+        timeouts.maximumBackoffMs = min(timeouts.maximumBackoffMs, configuration.renewMs)
         timeouts.failedRetryMs = min(timeouts.failedRetryMs, configuration.renewMs)
         timeouts.connectMs = min(timeouts.connectMs, configuration.renewMs)
         self.timeouts = timeouts

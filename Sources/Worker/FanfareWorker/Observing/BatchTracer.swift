@@ -18,13 +18,13 @@ struct BatchTracer {
     var isEnabled: Bool { tracer != nil }
 
     /// A job that waited for longer gets a trace of its own: the producer's is over.
-    private static let mostParentAgeMs: Int64 = 60_000
+    private static let maximumParentAgeMs: Int64 = 60_000
 
     /// - Parameter wallMs: the time of day by Redis' clock, in Unix milliseconds.
     func begin(_ batch: HeldBatch, spec: JobSpec, project: String, keys: ProjectKeys, wallMs: Int64) -> BatchSpan? {
         guard let tracer else { return nil }
         let producer = context(of: spec, tracer)
-        let isLink = spec.isSampled && wallMs - spec.pushedMs >= Self.mostParentAgeMs
+        let isLink = spec.isSampled && wallMs - spec.pushedMs >= Self.maximumParentAgeMs
         let parent = isLink ? nil : producer
         let span = BatchSpan(tracer, parent ?? .topLevel, batch, spec, project: project, destination: keys.jobs)
         if isLink, let producer { span.link(to: producer) }

@@ -10,12 +10,12 @@ public enum ProcessMeters {
         let cpu = registry.gauge(MetricCatalogue.cpu)
         let memory = registry.gauge(MetricCatalogue.memory)
         let files = registry.gauge(MetricCatalogue.openFiles)
-        let maxFiles = registry.gauge(MetricCatalogue.maxFiles)
+        let fileLimit = registry.gauge(MetricCatalogue.maximumFiles)
         registry.onCollect {
             cpu.set(cpuSeconds())
             memory.set(residentBytes())
             files.set(openFiles())
-            maxFiles.set(maximumFiles())
+            fileLimit.set(maximumFiles())
         }
     }
 

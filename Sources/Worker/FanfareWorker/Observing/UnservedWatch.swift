@@ -20,7 +20,7 @@ final class UnservedWatch {
     private var begins: [String: Int64] = [:]
 
     private static let everyMs: Int64 = 15_000
-    private static let mostProjects = 200
+    private static let maximumProjects = 200
 
     init(loop: EventLoop, redis: any CommandConnection, configuration: WorkerConfiguration, logger: Logger) {
         self.loop = loop
@@ -41,7 +41,7 @@ final class UnservedWatch {
             let others = members.compactMap(\.string).filter { !own.contains($0) }
             notices = notices.filter { others.contains($0.key) }
             begins = begins.filter { others.contains($0.key) }
-            for project in others.prefix(Self.mostProjects) where ProjectID.isValid(project) {
+            for project in others.prefix(Self.maximumProjects) where ProjectID.isValid(project) {
                 readOverview(of: project)
             }
         }

@@ -16,7 +16,7 @@ final class FlushWriter {
     var onConfirmed: () -> Void = {}
 
     /// Results and retries up to which a flush is sent together with others.
-    private static let mostCoalesced = 8
+    private static let maximumCoalesced = 8
 
     /// - Parameter replayBuffer: the results that an earlier runner of the project kept.
     init(project: ProjectContext, replayBuffer: ReplayBuffer? = nil) {
@@ -40,7 +40,7 @@ final class FlushWriter {
         )
         let completion: ProjectConnection.Completion = { [weak self] result in self?.completed(id, result) }
         // A call with few results costs little besides the part that all calls share.
-        if call.results.count + call.retries.count <= Self.mostCoalesced {
+        if call.results.count + call.retries.count <= Self.maximumCoalesced {
             project.redis.append(command, as: .record, completion)
         } else {
             project.redis.write(command, completion)

@@ -30,8 +30,8 @@ final class ProjectConnection {
     private static let waitMs = 1_000
     /// Calls that are sent together, and their bytes: Redis needs two to four milliseconds for them, in which it serves
     /// no other client.
-    private static let mostCalls = 32
-    private static let mostBytes = 24_576
+    private static let maximumCalls = 32
+    private static let maximumBytes = 24_576
     /// Bytes from which a call is sent by itself: it would save little.
     private static let large = 4_096
 
@@ -62,7 +62,7 @@ final class ProjectConnection {
     /// and of later commands stays.
     func append(_ call: RedisCommand, as function: FunctionLibrary.Coalesced, _ completion: @escaping Completion) {
         guard call.byteCount < Self.large else { return write(call, completion) }
-        let isFull = calls.count >= Self.mostCalls || bytes + call.byteCount > Self.mostBytes
+        let isFull = calls.count >= Self.maximumCalls || bytes + call.byteCount > Self.maximumBytes
         if function != self.function || isFull { flush() }
         // A timer, because hooks at the end of the turn append calls, too, and may run after a hook of this class.
         if calls.isEmpty { loop.schedule(afterNanoseconds: 0) { [weak self] in self?.flush() } }

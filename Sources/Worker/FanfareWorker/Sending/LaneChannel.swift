@@ -66,7 +66,7 @@ final class LaneChannel: RequestChannel {
         if request.path.isEmpty {
             http.usesCutBody = settings.usesCutBody
         } else {
-            http.maxBodyBytes = request.method == .get ? AnswerLimit.ofList : AnswerLimit.ofManagement
+            http.maximumBodyBytes = request.method == .get ? AnswerLimit.ofList : AnswerLimit.ofManagement
         }
         pool.send(http)
     }

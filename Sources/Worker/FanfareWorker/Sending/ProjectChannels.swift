@@ -23,13 +23,13 @@ struct ProjectChannels {
         settings.origin = project.endpoint
         settings.usesCutBody = traits.usesCutAnswers
         settings.sendPath = traits.sendPath(project: credentials.projectID ?? project.id)
-        let sends = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: traits.maximumAnswerBytes)
+        let sends = Self.lanes(settings, origin, credentials, context, maximumAnswerBytes: traits.maximumAnswerBytes)
         router.add(sends, for: .fcm) { context.observe($0.reaching(traits.answers), of: .messages) }
 
         if traits.hasManagement {
             settings.origin = project.iidEndpoint
             settings.usesCutBody = false
-            let lanes = Self.lanes(settings, origin, credentials, context, mostAnswerBytes: AnswerLimit.ofManagement)
+            let lanes = Self.lanes(settings, origin, credentials, context, maximumAnswerBytes: AnswerLimit.ofManagement)
             router.add(lanes, for: .instanceID) { context.observe($0.reaching(.google), of: .management) }
         }
 
@@ -47,10 +47,10 @@ struct ProjectChannels {
         _ origin: OriginConfiguration,
         _ credentials: any CredentialSource,
         _ context: ProjectContext,
-        mostAnswerBytes: Int
+        maximumAnswerBytes: Int
     ) -> LaneChannel {
         var connections = origin
-        connections.maxBodyBytes = mostAnswerBytes
+        connections.maximumBodyBytes = maximumAnswerBytes
         // What waits for a connection begins only while a pause or a cancel would be known.
         return LaneChannel(settings, connections, credentials, loop: context.loop, group: context.pools) {
             context.machine.gate.hasFreshNews(now: EventLoop.readClock())
@@ -67,7 +67,7 @@ struct ProjectChannels {
             serverKey: project.serverKey ?? ""
         )
         let window = connections.session.window
-        connections.mostConnections = max(1, (configuration.maxInFlight + window - 1) / window)
+        connections.maximumConnections = max(1, (configuration.maximumInFlight + window - 1) / window)
         return connections
     }
 

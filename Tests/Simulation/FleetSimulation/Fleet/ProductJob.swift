@@ -33,7 +33,7 @@ struct ProductJob {
             product.guards.canary = guards.canary.map(String.init)
             product.guards.canaryWaitMs = guards.canaryWaitMs
             // Its share is the model's own.
-            if guards.mostFailed != nil { product.guards.stopIf = "failed>5%" }
+            if guards.maximumFailed != nil { product.guards.stopIf = "failed>5%" }
         }
         // The product recognises a fan-out by its total, and its batches are larger than the model's.
         spec = JobSpec(job: product, total: job.kind == .fanout ? Batch.maximumSize + job.total : job.total)

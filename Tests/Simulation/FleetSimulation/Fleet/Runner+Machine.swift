@@ -35,7 +35,7 @@ extension Runner {
 
     func send() {
         readResources()
-        let room: SendMachine.Room = [.fcm: world.scenario.maxInFlight]
+        let room: SendMachine.Room = [.fcm: world.scenario.maximumInFlight]
         machine.send(within: room, now: instant, into: &actions)
         perform()
     }

@@ -40,7 +40,7 @@ final class Runner {
         session = SessionMachine(leaseMs: scenario.leaseMs, pausesAfterFailover: false)
         watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
         var settings = SendMachine.Settings()
-        settings.maxInFlight = scenario.maxInFlight
+        settings.maximumInFlight = scenario.maximumInFlight
         settings.window = scenario.window
         settings.flushCount = 16
         settings.quotaPerMinute = scenario.projects[project].quota

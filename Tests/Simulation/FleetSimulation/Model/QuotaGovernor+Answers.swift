@@ -17,7 +17,7 @@ extension QuotaGovernor {
     static let answersWithinMs: Int64 = 2_000
     static let refusalCountsMs: Int64 = 60_000
     private static let countedAnswers = 200
-    private static let mostReports = 200
+    private static let maximumReports = 200
 
     /// Applies a worker's report of answers to the pace.
     ///
@@ -69,7 +69,7 @@ extension QuotaGovernor {
             untilMs: untilMs
         )
         reports.insert(new, at: 0)
-        if reports.count > Self.mostReports { reports.removeLast() }
+        if reports.count > Self.maximumReports { reports.removeLast() }
     }
 
     private func count(since: Int64, _ nowMs: Int64) -> CountedAnswers {

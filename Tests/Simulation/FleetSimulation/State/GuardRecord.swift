@@ -9,7 +9,7 @@ struct GuardRecord {
     /// Length of the pause after the canary; nil when it waits for an operator.
     var canaryWaitMs: Int64?
     /// The job stops when more than this share of its first attempts fails, in tenths of a percent; nil for never.
-    var mostFailed: Int?
+    var maximumFailed: Int?
     /// First attempts that the stop condition is judged over. The library's is 1,000.
     var sampleSize = 1_000
 
@@ -28,7 +28,7 @@ struct GuardRecord {
     init(batchSize: Int) { self.batchSize = batchSize }
 
     /// How many batches of a job with a rate may be in their first pass; see `most_held` in guards.lua.
-    func mostHeld(quota: Int) -> Int {
+    func maximumHeld(quota: Int) -> Int {
         guard let (perMs, _) = pace(quota: quota) else { return .max }
         return 1 + Int((2_000 * perMs / Double(batchSize)).rounded(.up))
     }
@@ -57,7 +57,7 @@ struct GuardRecord {
 
     /// Whether the stop condition holds for the sample.
     func isBroken(isEndOfCanary: Bool) -> Bool {
-        guard let mostFailed, !sample.isEmpty, isEndOfCanary || sample.count >= sampleSize else { return false }
-        return sample.count { $0 } * 1_000 > mostFailed * sample.count
+        guard let maximumFailed, !sample.isEmpty, isEndOfCanary || sample.count >= sampleSize else { return false }
+        return sample.count { $0 } * 1_000 > maximumFailed * sample.count
     }
 }

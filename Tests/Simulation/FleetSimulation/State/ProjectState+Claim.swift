@@ -311,7 +311,7 @@ extension ProjectState {
                 jobs[due.job].again = true
                 enqueue(due.job)
             } else if job.kind == .group, !given.contains(where: { $0.job == due.job }),
-                groupsOn.count + given.count >= Self.mostGroups
+                groupsOn.count + given.count >= Self.maximumGroups
             {
                 addRetry(Due(ms: nowMs + 250, job: due.job, index: due.index))
             } else {
@@ -340,7 +340,7 @@ extension ProjectState {
     ) {
         if referee.breaks(.singlesLast), !slot.active.isEmpty { return }
         while order.hasRoomForSingles, let head = self[keyPath: queue].first {
-            if queue == \.groups, groupsOn.count >= Self.mostGroups { return }
+            if queue == \.groups, groupsOn.count >= Self.maximumGroups { return }
             self[keyPath: queue].removeFirst()
             let job = jobs[head.job]
             guard job.isOpen, !job.isPaused, !job.isParked, job.ending == .none else { continue }

@@ -56,7 +56,7 @@ extension ProjectState {
         if let limit = jobs[id].guards?.limit, !referee.breaks(.ignoreCanary) { most = min(most, limit - from) }
         if most > 0, let (have, _, cap) = jobs[id].guards?.refill(quota: quota, nowMs), !referee.breaks(.ignoreRate) {
             let held = Double(jobs[id].next) / Double(batchSize) - Double(jobs[id].passed)
-            let isFull = held >= Double(jobs[id].guards?.mostHeld(quota: quota) ?? .max)
+            let isFull = held >= Double(jobs[id].guards?.maximumHeld(quota: quota) ?? .max)
             most = have < min(cap, Double(most)) || isFull ? 0 : min(most, Int(have))
             jobs[id].guards?.have = have - Double(most)
         }
@@ -121,7 +121,7 @@ extension ProjectState {
     {
         let id = request.name.job
         guard var guards = jobs[id].guards, jobs[id].ending == .none, jobs[id].left > 0 else { return nil }
-        if isFirstTime, guards.mostFailed != nil {
+        if isFirstTime, guards.maximumFailed != nil {
             // The letters of failures; see FirstAttempt.swift.
             let hasFailed = request.call.firstAttempts.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
             guards.sample = (guards.sample + hasFailed).suffix(guards.sampleSize)

@@ -27,7 +27,7 @@ extension ProjectState {
         let isStopped =
             isPaused || quarantined == lease || governor.holdMs(nowMs: nowMs) > 0
             || (job.expiresAtMs > 0 && job.expiresAtMs <= nowMs)
-            || (job.kind == .group && groupsOn.count >= Self.mostGroups) || !singles.isEmpty
+            || (job.kind == .group && groupsOn.count >= Self.maximumGroups) || !singles.isEmpty
             || rolledBack[BatchName(job: id, part: 0, isRetry: false)] != nil
         if let lease, !job.kind.takesTurns, !isHeld, !isStopped, hasLease(lease),
             isCurrent(connection, of: lease, referee: referee)

@@ -4,7 +4,7 @@ struct ProjectState {
     let batchSize: Int
     let quota: Int
     let activeLimit: Int
-    static let mostGroups = 5
+    static let maximumGroups = 5
 
     var jobs: [JobRecord]
     var slot = FanoutSlot()

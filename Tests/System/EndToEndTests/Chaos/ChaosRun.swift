@@ -35,7 +35,7 @@ final class ChaosRun {
 
     /// The most sends of one worker without a stored result. A tenth more than its limit: a send whose answer arrived
     /// but is not yet stored no longer counts against the limit.
-    var mostInFlight: Int { Self.inFlight * Self.projects.count * 11 / 10 }
+    var maximumInFlight: Int { Self.inFlight * Self.projects.count * 11 / 10 }
 
     func startWorkers(_ count: Int = 1) async throws {
         for _ in 0..<count {

@@ -89,7 +89,7 @@ import Testing
         }
         // A half-open connection is detected by a timeout. With the pause before the next attempt, a worker may be
         // disconnected for longer than its lease.
-        #expect(audit.duplicates <= rounds * run.mostInFlight)
+        #expect(audit.duplicates <= rounds * run.maximumInFlight)
     }
 
     /// The primary dies, and its replica is promoted behind the same address.

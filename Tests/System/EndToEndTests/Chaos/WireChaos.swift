@@ -71,7 +71,7 @@ import Testing
             run.disturbances += 1
             try await run.measureRecovery(since: .now)
         }
-        #expect(audit.duplicates <= 2 * rounds * run.mostInFlight * run.fleet.count)
+        #expect(audit.duplicates <= 2 * rounds * run.maximumInFlight * run.fleet.count)
     }
 
     private final class ProxyBox { var proxy: ChaosProxy? }

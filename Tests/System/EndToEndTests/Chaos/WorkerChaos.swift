@@ -16,9 +16,9 @@ import Testing
             try await run.kill9(run.pick())
             try await run.startWorkers()
         }
-        #expect(audit.duplicates <= rounds * run.mostInFlight)
+        #expect(audit.duplicates <= rounds * run.maximumInFlight)
         // Unknown recipients are the recipients in flight and below the watermark.
-        #expect(audit.unknown <= rounds * (run.mostInFlight + ChaosRun.projects.count * 2 * ChaosRun.window))
+        #expect(audit.unknown <= rounds * (run.maximumInFlight + ChaosRun.projects.count * 2 * ChaosRun.window))
         #expect(!run.recoveries.isEmpty)
         #expect(
             run.recoveries.allSatisfy { $0 <= ChaosRun.detectionSeconds },
@@ -37,7 +37,7 @@ import Testing
             zombie.signal(SIGCONT)
             run.disturbances += 1
         }
-        #expect(audit.duplicates <= rounds * run.mostInFlight)
+        #expect(audit.duplicates <= rounds * run.maximumInFlight)
     }
 
     @Test func rollingRestart() async throws {

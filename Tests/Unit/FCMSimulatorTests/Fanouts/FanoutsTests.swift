@@ -20,7 +20,7 @@ import Testing
         for (project, target) in [("a", "1"), ("a", "2"), ("b", "3")] {
             #expect(fanouts.start(Self.fanout(project, target, 1_000)) == true)
         }
-        #expect(fanouts.mostActive == 2)
+        #expect(fanouts.maximumActive == 2)
         #expect(fanouts.advance(to: 999).count == 0)
         #expect(fanouts.advance(to: 1_000).map(\.target) == ["3"])
         let ended = fanouts.advance(to: 9_000)
@@ -38,10 +38,10 @@ import Testing
 
     @Test(arguments: [false, true]) func `beyond a thousand a fan-out is refused or waits`(defers: Bool) {
         var fanouts = Fanouts(rate: 1_000, defers: defers)
-        for _ in 0..<FanoutMeter.mostActive { #expect(fanouts.start(Self.fanout("a", "x", 1)) == true) }
+        for _ in 0..<FanoutMeter.maximumActive { #expect(fanouts.start(Self.fanout("a", "x", 1)) == true) }
         #expect(fanouts.start(Self.fanout("a", "last", 1)) == defers)
         #expect(fanouts.start(Self.fanout("b", "other", 1)) == true)
-        #expect(fanouts.mostActive == FanoutMeter.mostActive)
+        #expect(fanouts.maximumActive == FanoutMeter.maximumActive)
         let waiting = fanouts.list(project: "a").filter { $0.startedMs == nil }
         #expect(waiting.map(\.target) == (defers ? ["last"] : []))
         _ = fanouts.advance(to: 10_000)

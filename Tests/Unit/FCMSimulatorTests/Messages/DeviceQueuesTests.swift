@@ -70,6 +70,6 @@ import Testing
             count += 1
         }
         #expect(count > 50_000)
-        #expect(count * (4_096 + 512) <= DeviceQueues.mostBytes)
+        #expect(count * (4_096 + 512) <= DeviceQueues.maximumBytes)
     }
 }

@@ -8,9 +8,10 @@ import Testing
 @Suite struct ClaimCallTests {
     private static let plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
 
-    private func rig(maxInFlight: Int = 10, _ change: (inout SendMachine.Settings) -> Void = { _ in }) -> MachineRig {
+    private func rig(maximumInFlight: Int = 10, _ change: (inout SendMachine.Settings) -> Void = { _ in }) -> MachineRig
+    {
         var settings = SendMachine.Settings()
-        settings.maxInFlight = maxInFlight
+        settings.maximumInFlight = maximumInFlight
         change(&settings)
         return MachineRig(settings)
     }
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func oneClaimBringsNoMoreThan64Batches() throws {
-        var rig = rig(maxInFlight: 1_000)
+        var rig = rig(maximumInFlight: 1_000)
         #expect(try ask(&rig).most == 64)
     }
 
@@ -146,7 +147,7 @@ import Testing
     }
 
     @Test func workerThatHoldsAllItsBatchesClaimsNoEndingJob() throws {
-        var rig = rig(maxInFlight: 1)
+        var rig = rig(maximumInFlight: 1)
         for job in ["a", "b", "c"] { claim(&rig, job, count: 1, .message()) }
         #expect(try ask(&rig).endings == 1)
         claim(&rig, "d", count: 1, .message())

@@ -18,14 +18,14 @@ import Testing
         for entry in entries { buffer.append(entry) }
         #expect(buffer.count == 5)
         #expect(begin(&buffer) == ["0", "1", "2", "3", "4"])
-        #expect(buffer.count == 5 && buffer.room(now: 0) == Buffer.mostEntries - 5)
+        #expect(buffer.count == 5 && buffer.room(now: 0) == Buffer.maximumEntries - 5)
         for entry in entries { buffer.finish(entry) }
-        #expect(buffer.count == 0 && buffer.room(now: 0) == Buffer.mostEntries)
+        #expect(buffer.count == 0 && buffer.room(now: 0) == Buffer.maximumEntries)
     }
 
     @Test func largeEntriesBeginOneByOne() {
         var buffer = Buffer()
-        let entries = ["a", "b", "c"].map { TestEntry($0, Buffer.mostBytes + 1) }
+        let entries = ["a", "b", "c"].map { TestEntry($0, Buffer.maximumBytes + 1) }
         for entry in entries { buffer.append(entry) }
         #expect(begin(&buffer) == ["a"])
         #expect(buffer.count == 3 && buffer.room(now: 0) == 0, "nothing is read while others wait")
@@ -35,12 +35,12 @@ import Testing
         buffer.finish(entries[1])
         #expect(begin(&buffer) == ["c"] && buffer.room(now: 0) == 0, "nor while there are bytes enough")
         buffer.finish(entries[2])
-        #expect(buffer.room(now: 0) == Buffer.mostEntries)
+        #expect(buffer.room(now: 0) == Buffer.maximumEntries)
     }
 
     @Test func smallEntryWaitsBehindALargeOne() {
         var buffer = Buffer()
-        let (small, large) = (TestEntry("small", 10), TestEntry("large", Buffer.mostBytes))
+        let (small, large) = (TestEntry("small", 10), TestEntry("large", Buffer.maximumBytes))
         for entry in [small, large, TestEntry("next", 10)] { buffer.append(entry) }
         #expect(begin(&buffer) == ["small", "large"])
         buffer.finish(small)
@@ -51,14 +51,17 @@ import Testing
 
     @Test func failureLeavesWaitingEntriesOver() {
         var buffer = Buffer()
-        let entries = ["a", "b", "c"].map { TestEntry($0, Buffer.mostBytes) }
+        let entries = ["a", "b", "c"].map { TestEntry($0, Buffer.maximumBytes) }
         for entry in entries { buffer.append(entry) }
         _ = buffer.next()
         let failedAt = 10 * Self.second
         buffer.fail(entries[0], now: failedAt)
         #expect(buffer.count == 0 && begin(&buffer).isEmpty)
         #expect(buffer.room(now: failedAt + Buffer.pauseNs - 1) == 0)
-        #expect(buffer.room(now: failedAt + Buffer.pauseNs) == Buffer.mostEntries, "new entries may be read before it")
+        #expect(
+            buffer.room(now: failedAt + Buffer.pauseNs) == Buffer.maximumEntries,
+            "new entries may be read before it"
+        )
         #expect(buffer.leftovers(now: failedAt + Buffer.rereadNs - 1) == .later)
         #expect(buffer.leftovers(now: failedAt + Buffer.rereadNs) == .readable)
         buffer.rereadLeftovers()
@@ -89,8 +92,8 @@ import Testing
 
     @Test func entriesInFlightAreBounded() {
         var buffer = Buffer()
-        for number in 0..<Buffer.mostEntries { buffer.append(TestEntry("\(number)", 1)) }
-        #expect(begin(&buffer).count == Buffer.mostEntries && buffer.room(now: 0) == 0)
+        for number in 0..<Buffer.maximumEntries { buffer.append(TestEntry("\(number)", 1)) }
+        #expect(begin(&buffer).count == Buffer.maximumEntries && buffer.room(now: 0) == 0)
     }
 }
 

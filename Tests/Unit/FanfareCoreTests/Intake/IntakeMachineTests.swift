@@ -19,7 +19,7 @@ import Testing
         var machine = Machine()
         #expect(machine.isIdle)
         #expect(machine.texts(.received([TestEntry("a", 1), TestEntry("b", 1)])) == ["check a", "check b"])
-        #expect(!machine.isIdle && machine.demand(now: 0).room == IntakeBuffer<TestEntry>.mostEntries - 2)
+        #expect(!machine.isIdle && machine.demand(now: 0).room == IntakeBuffer<TestEntry>.maximumEntries - 2)
     }
 
     @Test(
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func endedEntryMakesRoomForWaitingOnes() {
-        let large = IntakeBuffer<TestEntry>.mostBytes
+        let large = IntakeBuffer<TestEntry>.maximumBytes
         var machine = Machine()
         let entries = ["a", "b", "c"].map { TestEntry($0, large) }
         #expect(machine.texts(.received(entries)) == ["check a"])
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func postponedEntryIsReadAgainAndStopsNoOther() {
-        let large = IntakeBuffer<TestEntry>.mostBytes
+        let large = IntakeBuffer<TestEntry>.maximumBytes
         var machine = Machine()
         let entries = ["a", "b"].map { TestEntry($0, large) }
         let now = 5 * Self.second

@@ -136,7 +136,7 @@ import Testing
         let demands = [Demand(room: 256), Demand(room: 3)]
         for _ in 0..<10 { _ = plan.actions(.answered(.entries([400, 400]), demands)) }
         let read = plan.actions(.answered(.entries([400, 400]), demands)).reads
-        #expect(read.map(\.count) == [3] && read.map(\.mostEntries) == [6])
+        #expect(read.map(\.count) == [3] && read.map(\.maximumEntries) == [6])
     }
 
     @Test func streamsOfLargeEntriesAreReadInTurns() {

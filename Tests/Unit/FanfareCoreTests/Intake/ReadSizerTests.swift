@@ -43,7 +43,7 @@ import Testing
         for size in stride(from: 1_000, through: 1 << 20, by: 997) {
             let all = [ReadSizer](repeating: stream(of: size), count: streams)
             #expect(ReadSizer.streams(all) == streams)
-            #expect(ReadSizer.count(all) * streams * size <= ReadSizer.mostBytes)
+            #expect(ReadSizer.count(all) * streams * size <= ReadSizer.maximumBytes)
         }
     }
 

@@ -31,11 +31,11 @@ import Testing
     @Test func comparisonWaitsForTheCallsInFlight() {
         var trial = Trial()
         trial.isQuiet = false
-        let wait = SessionAction.arm(.settle, at: 10_000_000)
+        let wait = SessionAction.arm(.quiet, at: 10_000_000)
         #expect(trial.handle(.connected, now: 0) == [.createGroup, wait, .register])
-        #expect(trial.handle(.settle, now: 0) == [wait])
+        #expect(trial.handle(.quiet, now: 0) == [wait])
         trial.isQuiet = true
-        #expect(trial.handle(.settle, now: 0).contains(.compare(isSameServer: true)))
+        #expect(trial.handle(.quiet, now: 0).contains(.compare(isSameServer: true)))
     }
 
     @Test(arguments: ["lease", "drain", "calls", "time"]) func comparisonIsNotRepeatedWith(_ condition: String) {

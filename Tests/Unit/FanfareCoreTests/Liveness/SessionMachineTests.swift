@@ -11,11 +11,11 @@ import Testing
     static let now: UInt64 = 30_000_000_000
 
     enum Event: String, CaseIterable {
-        case connected, failedOver, disconnected, compared, comparisonFailed, settle, compare, pause, tick, close
+        case connected, failedOver, disconnected, compared, comparisonFailed, quiet, compare, pause, tick, close
         case registered, registrationFailed, register, declaredDead
 
         static let ofComparison: [Event] = [
-            .connected, .failedOver, .disconnected, .compared, .comparisonFailed, .settle, .compare, .pause, .tick,
+            .connected, .failedOver, .disconnected, .compared, .comparisonFailed, .quiet, .compare, .pause, .tick,
             .close,
         ]
         static let ofName: [Event] = [
@@ -29,7 +29,7 @@ import Testing
             case .disconnected: .disconnected
             case .compared: .answered(.compared(lost: ["j/0"]), connection: connection)
             case .comparisonFailed: .answered(.comparisonFailed, connection: connection)
-            case .settle: .timer(.settle, connection: connection)
+            case .quiet: .timer(.quiet, connection: connection)
             case .compare: .timer(.compare, connection: connection)
             case .pause: .timer(.pause, connection: connection)
             case .tick: .tick
@@ -82,7 +82,7 @@ import Testing
             trial.handle(.disconnected, now: 0)
             switch state {
             case .disconnected: break
-            case .settling:
+            case .awaiting:
                 trial.isQuiet = false
                 trial.handle(.connected, now: 0)
                 trial.isQuiet = true
@@ -117,7 +117,7 @@ import Testing
     // MARK: The comparison
 
     static let states: [SessionMachine.State] = [
-        .disconnected, .settling, .comparing, .retrying, .pausing, .ready(since: 0), .rechecking, .closed,
+        .disconnected, .awaiting, .comparing, .retrying, .pausing, .ready(since: 0), .rechecking, .closed,
     ]
 
     private static let comparison: [SessionAction] = [
@@ -142,49 +142,49 @@ import Testing
     private static let ownRows: [Row<SessionMachine.State>] = [
         (.disconnected, .compared, nil, []),
         (.disconnected, .comparisonFailed, nil, []),
-        (.disconnected, .settle, .disconnected, []),
+        (.disconnected, .quiet, .disconnected, []),
         (.disconnected, .compare, .disconnected, []),
         (.disconnected, .pause, .disconnected, []),
         (.disconnected, .tick, .disconnected, []),
 
-        (.settling, .compared, nil, []),
-        (.settling, .comparisonFailed, nil, []),
-        (.settling, .settle, .comparing, comparison),
-        (.settling, .compare, .settling, []),
-        (.settling, .pause, .settling, []),
-        (.settling, .tick, .settling, []),
+        (.awaiting, .compared, nil, []),
+        (.awaiting, .comparisonFailed, nil, []),
+        (.awaiting, .quiet, .comparing, comparison),
+        (.awaiting, .compare, .awaiting, []),
+        (.awaiting, .pause, .awaiting, []),
+        (.awaiting, .tick, .awaiting, []),
 
         (.comparing, .compared, ready, work),
         (.comparing, .comparisonFailed, .retrying, [.arm(.compare, at: now + 200_000_000)]),
-        (.comparing, .settle, .comparing, []),
+        (.comparing, .quiet, .comparing, []),
         (.comparing, .compare, .comparing, []),
         (.comparing, .pause, .comparing, []),
         (.comparing, .tick, .comparing, []),
 
         (.retrying, .compared, nil, []),
         (.retrying, .comparisonFailed, nil, []),
-        (.retrying, .settle, .retrying, []),
+        (.retrying, .quiet, .retrying, []),
         (.retrying, .compare, .comparing, [.compare(isSameServer: true)]),
         (.retrying, .pause, .retrying, []),
         (.retrying, .tick, .retrying, []),
 
         (.pausing, .compared, nil, []),
         (.pausing, .comparisonFailed, nil, []),
-        (.pausing, .settle, .pausing, []),
+        (.pausing, .quiet, .pausing, []),
         (.pausing, .compare, .pausing, []),
         (.pausing, .pause, ready, [.claim]),
         (.pausing, .tick, .pausing, []),
 
         (.ready(since: 0), .compared, nil, []),
         (.ready(since: 0), .comparisonFailed, nil, []),
-        (.ready(since: 0), .settle, .ready(since: 0), []),
+        (.ready(since: 0), .quiet, .ready(since: 0), []),
         (.ready(since: 0), .compare, .ready(since: 0), []),
         (.ready(since: 0), .pause, .ready(since: 0), []),
         (.ready(since: 0), .tick, .rechecking, [.compare(isSameServer: true)]),
 
         (.rechecking, .compared, ready, work),
         (.rechecking, .comparisonFailed, ready, []),
-        (.rechecking, .settle, .rechecking, []),
+        (.rechecking, .quiet, .rechecking, []),
         (.rechecking, .compare, .rechecking, []),
         (.rechecking, .pause, .rechecking, []),
         (.rechecking, .tick, .rechecking, []),

@@ -33,7 +33,7 @@ import Testing
         #expect(verdict.isOverload == isOverload)
     }
 
-    private func limit() -> AdaptiveSendLimit { AdaptiveSendLimit(maxInFlight: 100, retryPercent: 10) }
+    private func limit() -> AdaptiveSendLimit { AdaptiveSendLimit(maximumInFlight: 100, retryPercent: 10) }
 
     private func answer(_ limit: inout AdaptiveSendLimit, _ verdicts: [Verdict], times: Int) {
         for number in 0..<times {
@@ -52,7 +52,7 @@ import Testing
     /// A peer that never ends its answers would otherwise get ever more of them to hold.
     @Test func cutAnswersNeverRaiseTheLimit() {
         let sent = [Verdict.sent(messageID: "", canonical: nil)]
-        var whole = AdaptiveSendLimit(maxInFlight: 1_000, retryPercent: 10)
+        var whole = AdaptiveSendLimit(maximumInFlight: 1_000, retryPercent: 10)
         var cut = whole
         let before = cut.limit
         for number in 0..<400 {

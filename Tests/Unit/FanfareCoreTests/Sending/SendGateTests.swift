@@ -44,7 +44,7 @@ import Testing
     static let scopes: [SendGate.Scope] = [.sending, .claiming, .intake]
 
     private func gate() -> SendGate {
-        var gate = SendGate(mostUncommitted: Self.most)
+        var gate = SendGate(maximumUncommitted: Self.most)
         gate.isReady = true
         gate.newsCame(askedNs: 0)
         return gate
@@ -52,7 +52,7 @@ import Testing
 
     /// The same gate before any news.
     private static func stale(_ gate: SendGate) -> SendGate {
-        var stale = SendGate(mostUncommitted: most)
+        var stale = SendGate(maximumUncommitted: most)
         stale.resources = gate.resources
         (stale.isDraining, stale.isReady) = (gate.isDraining, gate.isReady)
         (stale.pauseReason, stale.pressure, stale.uncommitted) = (gate.pauseReason, gate.pressure, gate.uncommitted)
@@ -65,7 +65,7 @@ import Testing
 
     /// The age of news is that of the question, and an earlier question's answer makes no later one older.
     @Test func newsLastASecondFromTheirQuestion() {
-        var gate = SendGate(mostUncommitted: Self.most)
+        var gate = SendGate(maximumUncommitted: Self.most)
         gate.isReady = true
         #expect(gate.reason(for: .sending, now: 0) == .newsStale)
         gate.newsCame(askedNs: 5_000_000_000)
@@ -84,7 +84,7 @@ import Testing
 
     @Test func aNewGateWaitsForRedis() {
         for scope in Self.scopes {
-            #expect(SendGate(mostUncommitted: 1).reason(for: scope, now: 0) == .redisNotReady)
+            #expect(SendGate(maximumUncommitted: 1).reason(for: scope, now: 0) == .redisNotReady)
         }
     }
 

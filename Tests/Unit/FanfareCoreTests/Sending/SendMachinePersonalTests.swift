@@ -78,7 +78,7 @@ import Testing
         (#"{"token":"a b","vars":{"name":"x"}}"#, "not a registration token"),
         (#"{"token":"a","vars":{"name":"\#(String(repeating: "x", count: 1_025))"}}"#, "vars.name: 1025 bytes"),
         (#"{"token":"a","vars":{"name":"x"},"y":1}"#, "y: unknown field"),
-        (String(repeating: " ", count: PersonalSends.mostElementBytes + 1), "at most 262144"),
+        (String(repeating: " ", count: PersonalSends.maximumElementBytes + 1), "at most 262144"),
     ])
     func badElementFailsWithoutASend(element: String, reason: String) {
         var rig = MachineRig()

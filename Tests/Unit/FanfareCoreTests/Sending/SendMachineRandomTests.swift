@@ -42,7 +42,7 @@ private struct RandomRun {
         settings.protocols = transport
         settings.window = 3
         settings.flushCount = 4
-        settings.maxInFlight = 8
+        settings.maximumInFlight = 8
         settings.canRefreshCredential = seed % 5 != 0
         rig = MachineRig(settings, seed: seed)
         rig.room = [.fcm: 5, .instanceID: 5, .xmpp: 5]

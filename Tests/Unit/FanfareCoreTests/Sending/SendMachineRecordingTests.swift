@@ -45,7 +45,7 @@ import Testing
 
     @Test func unsentRecipientsOfAnEndingJobKeepNoSendWaiting() {
         var settings = SendMachine.Settings()
-        settings.maxInFlight = 1
+        settings.maximumInFlight = 1
         var rig = MachineRig(settings)
         rig.hold(.of("ending", count: 9) { $0.ending = "cancelled" }, .message(total: 9))
         #expect(rig.machine.gate.uncommitted == 0 && rig.flushes.map(\.count) == [9])

@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func noMoreIsInFlightThanTheWorkerMayHave() {
-        var rig = MachineRig(Self.settings { $0.maxInFlight = 2 })
+        var rig = MachineRig(Self.settings { $0.maximumInFlight = 2 })
         rig.hold(.of(count: 5), .message(total: 5))
         rig.send()
         #expect(rig.requests.count == 2)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test func sendsWaitWhileTooMuchIsUncommitted() {
-        var rig = MachineRig(Self.settings { $0.maxInFlight = 1 })
+        var rig = MachineRig(Self.settings { $0.maximumInFlight = 1 })
         rig.hold(.of(count: 6), .message(total: 6))
         for _ in 0..<4 {
             rig.send()

@@ -146,11 +146,11 @@ import Testing
         }
         reads.answer(Self.nothing)
         #expect(reads.waiting.last?.words[5] == "256")
-        let ofSeveral = reads.limits.maxReplyBytes
+        let ofSeveral = reads.limits.maximumReplyBytes
         reads.fail(.protocolError)
         bench.loop.advance(milliseconds: 200)
         #expect(reads.waiting.last?.words[5] == "1")
-        #expect(reads.limits.maxReplyBytes > ofSeveral)
+        #expect(reads.limits.maximumReplyBytes > ofSeveral)
     }
 
     /// They stay pending: the next runner of the project reads them first.
