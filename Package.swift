@@ -73,11 +73,10 @@ func targets(_ folder: String, _ floor: Floor) -> [Target] {
     }
 }
 
-/// `ops/test` runs optimised code. The tests themselves are not optimised: it takes them minutes, and saves no time.
-let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
-
 func tests(_ folder: String, _ floor: Floor) -> [Target] {
-    floor.map { .testTarget(name: $0, dependencies: $1, path: "\(folder)/\($0)", swiftSettings: strict + unoptimized) }
+    // `ops/test` runs optimised code. The tests themselves are not optimised: that takes minutes, and saves no time.
+    let settings = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+    return floor.map { .testTarget(name: $0, dependencies: $1, path: "\(folder)/\($0)", swiftSettings: settings) }
 }
 
 /// C libraries of the system, each with its Debian package. Each is imported by exactly one Swift target.
