@@ -10,10 +10,10 @@ struct CountBudgetsTests {
         let budgets = try budgets(text)
         #expect(budgets.complaints(about: ["system_calls_per_send": 10, "allocations_per_send": 300]).isEmpty)
         let complaints = budgets.complaints(about: ["system_calls_per_send": 9, "allocations_per_send": 312.4])
-        let complaint = try #require(complaints.first)
+        let message = try #require(complaints.first)
         #expect(complaints.count == 1)
-        #expect(complaint.contains("allocations_per_send is 312, and 300 is the budget"))
-        #expect(complaint.contains("B.json") && complaint.contains("debug") && complaint.contains("raise the budget"))
+        #expect(message.contains("allocations_per_send is 312, and 300 is the budget"))
+        #expect(message.contains("B.json") && message.contains("debug") && message.contains("raise the budget"))
     }
 
     @Test func aFigureThatIsNotThereIsNoPass() throws {

@@ -67,9 +67,9 @@ struct Fanfare: AsyncParsableCommand {
             exit(withError: ExitCode(Outcome.configuration.rawValue))
         } catch let error where exitCode(for: error) == .validationFailure {
             // As the argument parser does, with secrets masked.
-            var complaint = ArgumentMask.masked(fullMessage(for: error), arguments: arguments)
-            if let hint = CommandHint.find(arguments) { complaint = CommandHint.added(hint, to: complaint) }
-            if !complaint.isEmpty { Console.error(complaint) }
+            var message = ArgumentMask.masked(fullMessage(for: error), arguments: arguments)
+            if let hint = CommandHint.find(arguments) { message = CommandHint.added(hint, to: message) }
+            if !message.isEmpty { Console.error(message) }
             exit(withError: ExitCode.validationFailure)
         } catch {
             exit(withError: error)

@@ -87,10 +87,10 @@ public struct YAMLReader {
     }
 
     private var fault: YAMLError {
-        let problem = parser.pointee.problem.map { String(cString: $0) } ?? "the text cannot be read"
+        let fault = parser.pointee.problem.map { String(cString: $0) } ?? "the text cannot be read"
         // The reader's faults are about bytes and have no line.
         return .syntax(
-            problem,
+            fault,
             line: parser.pointee.error == YAML_READER_ERROR ? nil : Int(parser.pointee.problem_mark.line) + 1
         )
     }

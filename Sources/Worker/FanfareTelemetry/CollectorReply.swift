@@ -8,22 +8,22 @@ struct CollectorReply: Equatable {
     /// Spans or points that the collector rejected from a request that it accepted.
     var rejected = 0
     /// Why something was not taken, for the log; nil if everything was.
-    var problem: String?
+    var fault: String?
 
     /// - Parameter nowMs: Unix milliseconds, for a `Retry-After` that is a date.
     init(_ outcome: RequestOutcome, nowMs: Int64) {
         switch outcome {
         case .answered(let answer): self.init(answer, nowMs: nowMs)
         case .unsent(let reason), .refused(let reason), .ambiguous(let reason):
-            self.init(answer: .unavailable(retryAfterMs: nil), problem: RawError.clean(reason.description))
+            self.init(answer: .unavailable(retryAfterMs: nil), fault: RawError.clean(reason.description))
         case .stanza:
-            self.init(answer: .refused, problem: "not an HTTP answer")
+            self.init(answer: .refused, fault: "not an HTTP answer")
         }
     }
 
-    private init(answer: ExportMachine.Answer, problem: String) {
+    private init(answer: ExportMachine.Answer, fault: String) {
         self.answer = answer
-        self.problem = problem
+        self.fault = fault
     }
 
     private init(_ http: HTTPAnswer, nowMs: Int64) {
@@ -34,10 +34,10 @@ struct CollectorReply: Equatable {
         case 408, 429, 502, 503, 504:
             let wait = RetryAfterParser.read(http.retryAfter, date: http.date, nowMs: nowMs)
             answer = .unavailable(retryAfterMs: wait.leastMs)
-            problem = "status \(http.status)"
+            fault = "status \(http.status)"
         default:
             answer = .refused
-            problem = "status \(http.status)"
+            fault = "status \(http.status)"
         }
     }
 
@@ -52,7 +52,7 @@ struct CollectorReply: Equatable {
         self.rejected = Int(min(max(0, rejected), 1_000_000_000))
         let message = RawError.clean(partial["errorMessage"]?.string ?? "")
         if self.rejected > 0 || !message.isEmpty {
-            problem = "\(self.rejected) rejected: \(message)"
+            fault = "\(self.rejected) rejected: \(message)"
         }
     }
 }

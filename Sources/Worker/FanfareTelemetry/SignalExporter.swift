@@ -94,16 +94,16 @@ final class SignalExporter {
         case .failed: counts.failed.add(body.count)
         case .hold: break
         }
-        if let problem = reply.problem { warn(problem) }
+        if let fault = reply.fault { warn(fault) }
         poll()
     }
 
-    private func warn(_ problem: String) {
+    private func warn(_ fault: String) {
         guard warnings.admits(now: loop.now) else { return }
         hasWarned = true
         logger.warning(
             "The OTLP collector does not take this worker's telemetry; sends go on. Check telemetry.otlp.",
-            metadata: ["signal": "\(source.signal)", "url": "\(url)", "reason": "\(problem)"]
+            metadata: ["signal": "\(source.signal)", "url": "\(url)", "reason": "\(fault)"]
         )
     }
 

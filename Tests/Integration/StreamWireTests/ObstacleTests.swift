@@ -116,12 +116,12 @@ import Testing
     /// A worker hears which key and which command it is.
     @Test func checkNamesWrongTypesAndMissingRights() async throws {
         try await withBench { bench in
-            #expect(RedisObstacle.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [])
+            #expect(RedisFault.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [])
             _ = try await bench.call(RedisCommand("SET", bench.keys.base + "dead", "no stream"))
             _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "-xadd"))
             let dead = bench.keys.base + "dead"
             #expect(
-                RedisObstacle.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [
+                RedisFault.parse(try await bench.call(FunctionLibrary.check(bench.keys))) == [
                     .command(name: "XADD", key: bench.keys.base + "ctl"),
                     .type(key: dead, found: "string", needed: "stream"),
                 ]

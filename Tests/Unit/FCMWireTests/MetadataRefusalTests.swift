@@ -56,7 +56,7 @@ import Testing
     @Test func fileThatCannotBeReadNamesItsField() throws {
         var exchange = TokenExchange(try Files.parse(Files.external()), nowSeconds: 0)
         _ = exchange.start()
-        guard case .failed(let error) = exchange.fileRead(nil, problem: "No such file or directory") else {
+        guard case .failed(let error) = exchange.fileRead(nil, fault: "No such file or directory") else {
             Issue.record("an exchange without a subject token")
             return
         }

@@ -162,7 +162,7 @@ import Testing
         answer.date = date
         #expect(
             exchange.answered(answer, unixMs: Self.nowMs)
-                == .granted(AccessToken(value: "a", expiresInSeconds: seconds, lifetimeTrouble: trouble))
+                == .granted(AccessToken(value: "a", expiresInSeconds: seconds, lifetimeFault: trouble))
         )
     }
 

@@ -21,13 +21,12 @@ import Testing
         return try Configuration.load(file: folder + "/f.yaml", environment: environment).loadSecrets()
     }
 
-    private func problems(_ admin: String, environment: [String: String] = [:], file: String? = nil) throws -> [String]
-    {
+    private func faults(_ admin: String, environment: [String: String] = [:], file: String? = nil) throws -> [String] {
         do {
             _ = try secrets(admin, environment: environment, file: file)
             return []
         } catch let error as ConfigurationError {
-            return error.problems
+            return error.faults
         }
     }
 
@@ -38,9 +37,9 @@ import Testing
 
     @Test(arguments: ["0.0.0.0:9464", "[::]:9464", "10.0.0.7:9464", "worker.example:9464", "127.0.0.1.example:9464"])
     func publicAdminAddressNeedsAToken(_ address: String) throws {
-        let problems = try problems("{ listen: \"\(address)\" }")
-        #expect(problems.count == 1)
-        #expect(problems.first?.hasPrefix("admin.listen: others than this machine can reach it") == true)
+        let faults = try faults("{ listen: \"\(address)\" }")
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("admin.listen: others than this machine can reach it") == true)
         let secrets = try secrets("{ listen: \"\(address)\", token_file: token }", file: Self.token + "\n")
         #expect(secrets.adminToken?.value == Self.token)
     }
@@ -57,10 +56,10 @@ import Testing
 
     @Test(arguments: ["short", "", "two words of some length", "0123456789abcdéf"])
     func shortOrUnprintableTokenIsRefused(_ token: String) throws {
-        let problems = try problems("{ listen: \"127.0.0.1:0\", token_file: token }", file: token)
-        #expect(problems.count == 1 && problems.first?.contains("16 characters or more") == true)
+        let faults = try faults("{ listen: \"127.0.0.1:0\", token_file: token }", file: token)
+        #expect(faults.count == 1 && faults.first?.contains("16 characters or more") == true)
         if !token.isEmpty {
-            let variable = try self.problems("{ listen: \"127.0.0.1:0\" }", environment: ["FANFARE_ADMIN_TOKEN": token])
+            let variable = try self.faults("{ listen: \"127.0.0.1:0\" }", environment: ["FANFARE_ADMIN_TOKEN": token])
             #expect(variable.first?.hasPrefix("FANFARE_ADMIN_TOKEN: must hold one token") == true)
             #expect(variable.first?.contains(token) != true)
         }

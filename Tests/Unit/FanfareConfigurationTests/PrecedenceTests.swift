@@ -54,7 +54,7 @@ import Testing
         let text = Self.example(setting)
         let nested = path.split(separator: ".").reversed().reduce(Self.yaml(setting, text)) { "{ \($1): \($0) }" }
         let file = ConfigurationFile(yaml: nested)
-        #expect(file.problems.isEmpty)
+        #expect(file.faults.isEmpty)
         #expect(file.values[path] == SourcedValue(texts: [text], source: .file(line: 1)))
 
         let variable = Setting.environmentName(path: path)
@@ -65,7 +65,7 @@ import Testing
         )
         let values = merger.merge()
         #expect(values[path] == SourcedValue(texts: [text], source: .environment(variable)))
-        #expect(merger.problems.isEmpty)
+        #expect(merger.faults.isEmpty)
     }
 
     @Test func projectVariableSetsOnlyItsProject() throws {

@@ -25,12 +25,12 @@ import Testing
         return try Configuration.load(file: file, environment: environment, omitting: omitted)
     }
 
-    private func problems(_ yaml: String, _ files: [String: String]) throws -> [String] {
+    private func faults(_ yaml: String, _ files: [String: String]) throws -> [String] {
         do {
             _ = try load(yaml, files)
             return []
         } catch let error as ConfigurationError {
-            return error.problems
+            return error.faults
         }
     }
 
@@ -57,7 +57,7 @@ import Testing
             ["shop.yaml": "http_engine: curl", "demo.yaml": ""]
         )
         #expect(configuration.projects.map(\.httpEngine) == [.nghttp2, .curl])
-        let found = try problems("projects_dir: projects.d", ["shop.yaml": "http_engine: nio"])
+        let found = try faults("projects_dir: projects.d", ["shop.yaml": "http_engine: nio"])
         #expect(found == ["projects.shop.http_engine (shop.yaml line 1): nio is none of curl, nghttp2"])
     }
 
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func projectInBothPlacesIsRefusedWithBothNames() throws {
-        let found = try problems("projects_dir: projects.d\nprojects:\n  shop: {}", ["shop.yaml": ""])
+        let found = try faults("projects_dir: projects.d\nprojects:\n  shop: {}", ["shop.yaml": ""])
         let rule = "the configuration file has this project, too (line 3); remove one of them"
         #expect(found == ["projects.shop (shop.yaml): \(rule)"])
     }
@@ -85,9 +85,9 @@ import Testing
         ("port: 1\nport: 2", "projects.shop (shop.yaml): key given twice"),
         (String(repeating: "#", count: 70_000), "projects.shop (shop.yaml): more than 65536 bytes"),
     ])
-    func problemNamesTheFile(yaml: String, problem: String) throws {
-        let found = try problems("projects_dir: projects.d", ["shop.yaml": yaml])
-        #expect(found.count == 1 && found.first?.hasPrefix(problem) == true, "\(found)")
+    func problemNamesTheFile(yaml: String, fault: String) throws {
+        let found = try faults("projects_dir: projects.d", ["shop.yaml": yaml])
+        #expect(found.count == 1 && found.first?.hasPrefix(fault) == true, "\(found)")
     }
 
     @Test func hiddenEntriesAreIgnoredAndOthersAreNamed() throws {
@@ -107,14 +107,14 @@ import Testing
 
     @Test func missingFolderIsAProblem() throws {
         #expect(
-            try problems("projects_dir: nowhere", [:]) == ["projects_dir (line 1): No such file or directory"]
+            try faults("projects_dir: nowhere", [:]) == ["projects_dir (line 1): No such file or directory"]
         )
     }
 
     @Test func tooManyProjectsAreRefused() throws {
         let most = ConfigurationFile.maximumProjects
         let files = Dictionary(uniqueKeysWithValues: (0...most).map { ("p\($0).yaml", "") })
-        #expect(try problems("projects_dir: projects.d", files) == ["projects_dir: more than \(most) projects"])
+        #expect(try faults("projects_dir: projects.d", files) == ["projects_dir: more than \(most) projects"])
     }
 
     // MARK: Reload
@@ -162,8 +162,8 @@ import Testing
             )
             Issue.record("accepted \(accepted)")
         } catch let error as ConfigurationError {
-            #expect(error.problems.count >= 2, "\(error.problems)")
-            #expect(Set(error.problems).count == error.problems.count)
+            #expect(error.faults.count >= 2, "\(error.faults)")
+            #expect(Set(error.faults).count == error.faults.count)
         }
     }
 

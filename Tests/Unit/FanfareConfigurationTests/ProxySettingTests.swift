@@ -14,7 +14,7 @@ import Testing
         var yaml: String
         var environment: [String: String] = [:]
         var proxy: HTTPProxy?
-        var problem = ""
+        var fault = ""
     }
 
     private static let address = "http://p:1"
@@ -48,20 +48,20 @@ import Testing
         ProxyRow(yaml: "proxy_user: u"),
         ProxyRow(
             yaml: "proxy: http://u:y@p:1\nproxy_password_file: secret",
-            problem:
+            fault:
                 "proxy: holds a password, and proxy_password_file or FANFARE_PROXY_PASSWORD says another; leave one out"
         ),
         ProxyRow(
             yaml: "proxy: http://p:1\nproxy_password_file: secret",
-            problem: "proxy_password_file: the password is of no user; set proxy_user, or leave the password out"
+            fault: "proxy_password_file: the password is of no user; set proxy_user, or leave the password out"
         ),
         ProxyRow(
             yaml: "proxy: http://u@p:1",
-            problem: "proxy: the user has no password; set proxy_password_file or FANFARE_PROXY_PASSWORD"
+            fault: "proxy: the user has no password; set proxy_password_file or FANFARE_PROXY_PASSWORD"
         ),
         ProxyRow(
             yaml: "proxy: http://p:1\nproxy_user: u",
-            problem: "proxy_user: the user has no password; set proxy_password_file or FANFARE_PROXY_PASSWORD"
+            fault: "proxy_user: the user has no password; set proxy_password_file or FANFARE_PROXY_PASSWORD"
         ),
     ])
     func proxyIsReadWithItsUserAndPassword(row: ProxyRow) throws {
@@ -73,11 +73,11 @@ import Testing
             for (name, text) in files { _ = try folder.write(name, text) }
             let path = try folder.write("fanfare.yaml", yaml)
             let secrets = try Configuration.load(file: path, environment: row.environment).loadSecrets()
-            #expect(secrets.proxy == row.proxy && row.problem.isEmpty, "\(row)")
+            #expect(secrets.proxy == row.proxy && row.fault.isEmpty, "\(row)")
             dump(secrets, to: &shown)
             shown += secrets.proxy.map { "\($0) \(String(reflecting: $0))" } ?? ""
         } catch {
-            #expect((error as? ConfigurationError)?.problems == [row.problem], "\(error)")
+            #expect((error as? ConfigurationError)?.faults == [row.fault], "\(error)")
             shown = "\(error)"
         }
         #expect(!shown.contains(Self.secret) && !shown.contains("p%40ss"))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RefusalTests {
     struct Row: Sendable {
         var yaml: String
-        var problem: String
+        var fault: String
     }
 
     private static let proxyForm =
@@ -14,170 +14,170 @@ import Testing
         "nghttp2 does not use a proxy, and proxy is set; set http_engine: curl, or remove the proxy"
 
     @Test(arguments: [
-        Row(yaml: "redsi: { url: x }", problem: "redsi (line 1): unknown key; did you mean redis?"),
-        Row(yaml: "redis:\n  ulr: x", problem: "redis.ulr (line 2): unknown key; did you mean redis.url?"),
+        Row(yaml: "redsi: { url: x }", fault: "redsi (line 1): unknown key; did you mean redis?"),
+        Row(yaml: "redis:\n  ulr: x", fault: "redis.ulr (line 2): unknown key; did you mean redis.url?"),
         Row(
             yaml: "projects:\n  demo:\n    credentails: x",
-            problem: "projects.demo.credentails (line 3): unknown key; did you mean projects.demo.credentials?"
+            fault: "projects.demo.credentails (line 3): unknown key; did you mean projects.demo.credentials?"
         ),
-        Row(yaml: "max_lanes: 3", problem: "max_lanes (line 1): unknown key; did you mean worker.max_lanes?"),
-        Row(yaml: "zzzzzzzzzzzz: 3", problem: "zzzzzzzzzzzz (line 1): unknown key"),
-        Row(yaml: "worker: { max_lanes: 0 }", problem: "worker.max_lanes (line 1): 0, must be 1 to 1000"),
-        Row(yaml: "worker: { max_lanes: 1e2 }", problem: "worker.max_lanes (line 1): 1e2 is not a whole number"),
+        Row(yaml: "max_lanes: 3", fault: "max_lanes (line 1): unknown key; did you mean worker.max_lanes?"),
+        Row(yaml: "zzzzzzzzzzzz: 3", fault: "zzzzzzzzzzzz (line 1): unknown key"),
+        Row(yaml: "worker: { max_lanes: 0 }", fault: "worker.max_lanes (line 1): 0, must be 1 to 1000"),
+        Row(yaml: "worker: { max_lanes: 1e2 }", fault: "worker.max_lanes (line 1): 1e2 is not a whole number"),
         Row(
             yaml: "worker: { max_lanes: 99999999999999999999 }",
-            problem: "worker.max_lanes (line 1): 99999999999999999999 is not a whole number"
+            fault: "worker.max_lanes (line 1): 99999999999999999999 is not a whole number"
         ),
-        Row(yaml: "worker: { max_lanes: }", problem: "worker.max_lanes (line 1): no value"),
-        Row(yaml: "worker: { max_lanes: [1] }", problem: "worker.max_lanes (line 1): must be one value"),
-        Row(yaml: "worker: { window: 0 }", problem: "worker.watermark_step (line 1): 0, must be 1 to 1000"),
+        Row(yaml: "worker: { max_lanes: }", fault: "worker.max_lanes (line 1): no value"),
+        Row(yaml: "worker: { max_lanes: [1] }", fault: "worker.max_lanes (line 1): must be one value"),
+        Row(yaml: "worker: { window: 0 }", fault: "worker.watermark_step (line 1): 0, must be 1 to 1000"),
         Row(
             yaml: "worker:\n  watermark_step: 8\n  window: 8",
-            problem: "worker.window (line 3): also given under its other name; remove one of them"
+            fault: "worker.window (line 3): also given under its other name; remove one of them"
         ),
-        Row(yaml: "worker: 3", problem: "worker (line 1): must be a mapping of keys to values"),
-        Row(yaml: "log: { format: xml }", problem: "log.format (line 1): xml is none of text, json"),
+        Row(yaml: "worker: 3", fault: "worker (line 1): must be a mapping of keys to values"),
+        Row(yaml: "log: { format: xml }", fault: "log.format (line 1): xml is none of text, json"),
         Row(
             yaml: "redis: { url: \"http://user:secret@host\" }",
-            problem: "redis.url (line 1): must start with redis://, rediss://, unix://, redis-sentinel://, "
+            fault: "redis.url (line 1): must start with redis://, rediss://, unix://, redis-sentinel://, "
                 + "rediss-sentinel://, redis-cluster://, rediss-cluster://"
         ),
         Row(
             yaml: "redis: { url: \"127.0.0.1:6379\" }",
-            problem: "redis.url (line 1): did you mean redis://127.0.0.1:6379?"
+            fault: "redis.url (line 1): did you mean redis://127.0.0.1:6379?"
         ),
-        Row(yaml: "redis: { url: \"user:5678\" }", problem: "redis.url (line 1): write redis:// before host and port"),
+        Row(yaml: "redis: { url: \"user:5678\" }", fault: "redis.url (line 1): write redis:// before host and port"),
         Row(
             yaml: "projects: { Demo: {} }",
-            problem: "projects (line 1): a project id must match [a-z0-9][a-z0-9-]{0,62}"
+            fault: "projects (line 1): a project id must match [a-z0-9][a-z0-9-]{0,62}"
         ),
-        Row(yaml: "projects: [demo]", problem: "projects (line 1): must be a mapping of project ids"),
+        Row(yaml: "projects: [demo]", fault: "projects (line 1): must be a mapping of project ids"),
         Row(
             yaml: "projects: { a: { topics: news } }",
-            problem: "projects.a.topics (line 1): must be a mapping of topics to numbers"
+            fault: "projects.a.topics (line 1): must be a mapping of topics to numbers"
         ),
         Row(
             yaml: "projects: { a: { topics: { \"ne ws\": 1 } } }",
-            problem: "projects.a.topics (line 1): ne ws is no topic: 1 to 900 of A-Z a-z 0-9 - _ . ~ %"
+            fault: "projects.a.topics (line 1): ne ws is no topic: 1 to 900 of A-Z a-z 0-9 - _ . ~ %"
         ),
         Row(
             yaml: "projects: { a: { topics: { \"n=1\": 1 } } }",
-            problem: "projects.a.topics (line 1): n=1 is no topic"
+            fault: "projects.a.topics (line 1): n=1 is no topic"
         ),
         Row(
             yaml: "projects:\n  a:\n    topics:\n      news: many",
-            problem: "projects.a.topics (line 4): news: many is not a whole number"
+            fault: "projects.a.topics (line 4): news: many is not a whole number"
         ),
         Row(
             yaml: "projects: { a: { topics: { news: -1 } } }",
-            problem: "projects.a.topics (line 1): news: -1, must be 0 to 1000000000000"
+            fault: "projects.a.topics (line 1): news: -1, must be 0 to 1000000000000"
         ),
         Row(
             yaml: "projects: { a: { topics: { news: [1] } } }",
-            problem: "projects.a.topics (line 1): must be topics and numbers"
+            fault: "projects.a.topics (line 1): must be topics and numbers"
         ),
-        Row(yaml: "allowed_hosts: one.example", problem: "allowed_hosts (line 1): must be a list"),
+        Row(yaml: "allowed_hosts: one.example", fault: "allowed_hosts (line 1): must be a list"),
         Row(
             yaml: "allowed_hosts: [\"https://x\"]",
-            problem: "allowed_hosts (line 1): https://x is not a host name (no scheme, no port)"
+            fault: "allowed_hosts (line 1): https://x is not a host name (no scheme, no port)"
         ),
-        Row(yaml: "admin: { listen: 9464 }", problem: "admin.listen (line 1): must be host:port or unix:///path"),
+        Row(yaml: "admin: { listen: 9464 }", fault: "admin.listen (line 1): must be host:port or unix:///path"),
         Row(
             yaml: "admin: { listen: \"unix://admin.sock\" }",
-            problem: "admin.listen (line 1): must be host:port or unix:///path"
+            fault: "admin.listen (line 1): must be host:port or unix:///path"
         ),
-        Row(yaml: "proxy: https://p:1", problem: "proxy (line 1): \(proxyForm); no other scheme is supported"),
-        Row(yaml: "proxy: socks5://p:1", problem: "proxy (line 1): \(proxyForm); no other scheme is supported"),
-        Row(yaml: "proxy: p:1", problem: "proxy (line 1): \(proxyForm); write http:// before it"),
-        Row(yaml: "proxy: http://p:1/path", problem: "proxy (line 1): \(proxyForm)"),
+        Row(yaml: "proxy: https://p:1", fault: "proxy (line 1): \(proxyForm); no other scheme is supported"),
+        Row(yaml: "proxy: socks5://p:1", fault: "proxy (line 1): \(proxyForm); no other scheme is supported"),
+        Row(yaml: "proxy: p:1", fault: "proxy (line 1): \(proxyForm); write http:// before it"),
+        Row(yaml: "proxy: http://p:1/path", fault: "proxy (line 1): \(proxyForm)"),
         Row(
             yaml: "proxy: http://u:secret/secret@p:1",
-            problem: "proxy (line 1): \(proxyForm); in user and password percent-encode / as %2F, ? as %3F, # as %23, "
+            fault: "proxy (line 1): \(proxyForm); in user and password percent-encode / as %2F, ? as %3F, # as %23, "
                 + "@ as %40 and % as %25"
         ),
         Row(
             yaml: "proxy: http://u:secret%@p:1",
-            problem: "proxy (line 1): has a user or password with a % that is not percent-encoded as %25"
+            fault: "proxy (line 1): has a user or password with a % that is not percent-encoded as %25"
         ),
         Row(
             yaml: "proxy: http://u:secret%0A@p:1",
-            problem: "proxy (line 1): has a user or password with a control character"
+            fault: "proxy (line 1): has a user or password with a control character"
         ),
-        Row(yaml: "proxy: http://:secret@p:1", problem: "proxy (line 1): names a password without a user"),
+        Row(yaml: "proxy: http://:secret@p:1", fault: "proxy (line 1): names a password without a user"),
         Row(
             yaml: "proxy: http://u%3A:secret@p:1",
-            problem: "proxy (line 1): names a user with a colon, which no proxy can read"
+            fault: "proxy (line 1): names a user with a colon, which no proxy can read"
         ),
         Row(
             yaml: "proxy: http://u:secret@p:1\nproxy_user: u",
-            problem: "proxy_user: proxy names a user too; leave one out"
+            fault: "proxy_user: proxy names a user too; leave one out"
         ),
-        Row(yaml: "proxy: http://p:1\nproxy_user: \"u:\"", problem: "proxy_user: has a colon, which no proxy can read"),
-        Row(yaml: "http_engine: nio", problem: "http_engine (line 1): nio is none of curl, nghttp2"),
+        Row(yaml: "proxy: http://p:1\nproxy_user: \"u:\"", fault: "proxy_user: has a colon, which no proxy can read"),
+        Row(yaml: "http_engine: nio", fault: "http_engine (line 1): nio is none of curl, nghttp2"),
         Row(
             yaml: "projects: { a: { http_engine: nio } }",
-            problem: "projects.a.http_engine (line 1): nio is none of curl, nghttp2"
+            fault: "projects.a.http_engine (line 1): nio is none of curl, nghttp2"
         ),
         Row(
             yaml: "proxy: http://p:1\nhttp_engine: nghttp2\nprojects: { a: {}, b: { http_engine: nghttp2 } }",
-            problem: "http_engine: \(proxied)"
+            fault: "http_engine: \(proxied)"
         ),
         Row(
             yaml: "proxy: http://p:1\nprojects: { a: {}, b: { transport: xmpp, http_engine: nghttp2 } }",
-            problem: "projects.b.http_engine: \(proxied)"
+            fault: "projects.b.http_engine: \(proxied)"
         ),
-        Row(yaml: "- a", problem: "the document must be a mapping of keys to values"),
+        Row(yaml: "- a", fault: "the document must be a mapping of keys to values"),
         Row(
             yaml: "worker: { renew_ms: 5000 }",
-            problem: "worker.renew_ms: 5000, at most a third of worker.lease_ms (10000)"
+            fault: "worker.renew_ms: 5000, at most a third of worker.lease_ms (10000)"
         ),
         Row(
             yaml: "projects: { a: { transport: legacy, topic_api: v1 } }",
-            problem: "projects.a.topic_api: v1 needs a service account, and so transport v1, not legacy"
+            fault: "projects.a.topic_api: v1 needs a service account, and so transport v1, not legacy"
         ),
         Row(
             yaml: "projects: { a: { transport: xmpp, topic_api: v1 } }",
-            problem: "projects.a.topic_api: v1 needs a service account, and so transport v1, not xmpp"
+            fault: "projects.a.topic_api: v1 needs a service account, and so transport v1, not xmpp"
         ),
         Row(
             yaml: "projects: { a: { legacy_body: xml } }",
-            problem: "projects.a.legacy_body (line 1): xml is none of json, text"
+            fault: "projects.a.legacy_body (line 1): xml is none of json, text"
         ),
         Row(
             yaml: "projects: { a: { sender_id: my-app } }",
-            problem: "projects.a.sender_id (line 1): my-app is not 1 to 32 digits"
+            fault: "projects.a.sender_id (line 1): my-app is not 1 to 32 digits"
         ),
         Row(
             yaml: "projects: { a: { host: xmpp.example } }",
-            problem: "projects.a.host (line 1): host xmpp.example is not Google's, this machine's or listed in "
+            fault: "projects.a.host (line 1): host xmpp.example is not Google's, this machine's or listed in "
                 + "allowed_hosts"
         ),
         Row(
             yaml: "projects: { a: { host: \"localhost:5236\" } }",
-            problem: "projects.a.host (line 1): localhost:5236 is not a host name (no scheme, no port)"
+            fault: "projects.a.host (line 1): localhost:5236 is not a host name (no scheme, no port)"
         ),
         Row(
             yaml: "projects: { a: { iid_endpoint: https://iid.example } }",
-            problem: "projects.a.iid_endpoint (line 1): host iid.example is not Google's, this machine's or listed in "
+            fault: "projects.a.iid_endpoint (line 1): host iid.example is not Google's, this machine's or listed in "
                 + "allowed_hosts"
         ),
         Row(
             yaml: "redis: { url: \"redis://u:p@h\", user: v }",
-            problem: "redis.user: redis.url names a user too; leave one out"
+            fault: "redis.user: redis.url names a user too; leave one out"
         ),
         Row(
             yaml: "redis: { sentinel_tls: maybe }",
-            problem: "redis.sentinel_tls (line 1): maybe is none of same, yes, no"
+            fault: "redis.sentinel_tls (line 1): maybe is none of same, yes, no"
         ),
-        Row(yaml: "redis: { cert_file: a }", problem: "redis: cert_file and key_file go together"),
+        Row(yaml: "redis: { cert_file: a }", fault: "redis: cert_file and key_file go together"),
         Row(
             yaml: "prefix: \"a:b\"",
-            problem: "prefix: at most 64 bytes, without braces, colons, quotes and spaces"
+            fault: "prefix: at most 64 bytes, without braces, colons, quotes and spaces"
         ),
     ])
     func problemsNameTheirPlace(row: Row) throws {
         let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: row.yaml) }
-        #expect(error.problems == [row.problem])
+        #expect(error.faults == [row.fault])
     }
 
     @Test func allProblemsAreReportedAtOnce() throws {
@@ -187,14 +187,14 @@ import Testing
                 environment: ["FANFARE_LOG_LEVEL": "loud"]
             )
         }
-        #expect(error.problems.count == 4)
-        #expect(error.problems.contains { $0.hasPrefix("log.level (FANFARE_LOG_LEVEL): loud is none of") })
+        #expect(error.faults.count == 4)
+        #expect(error.faults.contains { $0.hasPrefix("log.level (FANFARE_LOG_LEVEL): loud is none of") })
     }
 
     @Test(arguments: ["a: [", "a: 1\na: 2", "a: &x 1\n\tb: 2", "\"\u{1}\"", "a: 1\n---\nb: 2"])
     func invalidYAMLIsRefused(yaml: String) throws {
         let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
-        #expect(!error.problems.isEmpty)
+        #expect(!error.faults.isEmpty)
     }
 
     @Test func syntaxErrorHidesTheLine() throws {

@@ -81,7 +81,7 @@ import Testing
             examples.append(("the default of \(setting.path)", quoted))
         }
         for (example, error) in zip(examples, try Self.verdicts(examples.map(\.1))) {
-            #expect(ConfigurationFile(yaml: example.1).problems == [], "\(example.0)")
+            #expect(ConfigurationFile(yaml: example.1).faults == [], "\(example.0)")
             #expect(error == nil, "\(example.0): \(error ?? "")\n\(example.1)")
         }
     }

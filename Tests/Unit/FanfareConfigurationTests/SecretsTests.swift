@@ -80,7 +80,7 @@ import Testing
             "a.json": Self.account, "pem": "\u{FEFF}-----BEGIN CERTIFICATE-----\n", "key": "-----BEGIN KEY-----\n",
         ]
         let error = try #require(throws: ConfigurationError.self) { try load(yaml, files) }
-        #expect(error.problems.count == 1 && error.problems[0].contains("begins with a byte order mark"), "\(error)")
+        #expect(error.faults.count == 1 && error.faults[0].contains("begins with a byte order mark"), "\(error)")
     }
 
     private static let telemetry = """
@@ -140,7 +140,7 @@ import Testing
         let error = try #require(throws: ConfigurationError.self) {
             try load(Self.telemetry, ["a.json": Self.account, "headers": text])
         }
-        #expect(error.problems.contains { $0.hasPrefix("telemetry.headers_file (line 2): must hold 1 to 16") })
+        #expect(error.faults.contains { $0.hasPrefix("telemetry.headers_file (line 2): must hold 1 to 16") })
         #expect(!"\(error)".contains("SECRET"))
     }
 
@@ -190,7 +190,7 @@ import Testing
                 mode: 0o644
             )
         }
-        #expect(error.problems.count == 1)
+        #expect(error.faults.count == 1)
         #expect(error.warnings.contains { $0.hasPrefix("projects.a.legacy_body: ") }, "\(error.warnings)")
         #expect(error.warnings.contains { $0.hasSuffix("chmod 600 it") }, "\(error.warnings)")
     }
@@ -243,7 +243,7 @@ import Testing
         let error = try #require(throws: ConfigurationError.self) {
             try load("projects: { a: }", [:], environment: environment)
         }
-        #expect(error.problems.first?.contains("(GOOGLE_APPLICATION_CREDENTIALS): No such file") == true, "\(error)")
+        #expect(error.faults.first?.contains("(GOOGLE_APPLICATION_CREDENTIALS): No such file") == true, "\(error)")
     }
 
     @Test(arguments: ["evil.example", "metadata.google.internal@evil.example", "evil.example/metadata.google.internal"])
@@ -251,7 +251,7 @@ import Testing
         let error = try #require(throws: ConfigurationError.self) {
             try load("projects: { a: { credentials: metadata } }", [:], environment: ["GCE_METADATA_HOST": host])
         }
-        #expect(error.problems.first?.hasPrefix("GCE_METADATA_HOST: ") == true && error.problems.count == 1, "\(error)")
+        #expect(error.faults.first?.hasPrefix("GCE_METADATA_HOST: ") == true && error.faults.count == 1, "\(error)")
     }
 
     @Test func fileNamedMetadataNeedsItsFolder() throws {
@@ -272,86 +272,86 @@ import Testing
     struct Row: Sendable {
         var yaml: String
         var content = ""
-        var problem: String
+        var fault: String
     }
 
     @Test(arguments: [
-        Row(yaml: "", problem: "projects: none; name at least one"),
+        Row(yaml: "", fault: "projects: none; name at least one"),
         Row(
             yaml: "projects: { a: { credentials: no.json } }",
-            problem: "projects.a.credentials (line 1): No such file or directory; its folder is there"
+            fault: "projects.a.credentials (line 1): No such file or directory; its folder is there"
         ),
-        Row(yaml: "projects: { a: { credentials: . } }", problem: ": is a directory"),
-        Row(yaml: "projects: { a: { credentials: x } }", content: "{\"private_key\":\"SECRET", problem: "not JSON"),
-        Row(yaml: "projects: { a: { credentials: x } }", content: "[]", problem: "must be an object"),
+        Row(yaml: "projects: { a: { credentials: . } }", fault: ": is a directory"),
+        Row(yaml: "projects: { a: { credentials: x } }", content: "{\"private_key\":\"SECRET", fault: "not JSON"),
+        Row(yaml: "projects: { a: { credentials: x } }", content: "[]", fault: "must be an object"),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: "{\"type\":\"SECRET\"}",
-            problem: "type: must be service_account, external_account"
+            fault: "type: must be service_account, external_account"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: "{\"type\":\"authorized_user\",\"client_secret\":\"SECRET\"}",
-            problem: "client_id: missing"
+            fault: "client_id: missing"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: external.replacing("sts.googleapis.com", with: "evil.example"),
-            problem: "token_url: host evil.example is not Google's"
+            fault: "token_url: host evil.example is not Google's"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: external.replacing("http://localhost", with: "http://sts.googleapis.com"),
-            problem: "credential_source.url: plain HTTP to host sts.googleapis.com: only to this machine"
+            fault: "credential_source.url: plain HTTP to host sts.googleapis.com: only to this machine"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: external.replacing("https://sts", with: "http://sts"),
-            problem: "token_url: must start with https://"
+            fault: "token_url: must start with https://"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: "{\"type\":\"service_account\",\"client_email\":\"a\",\"private_key\":\"\",\"token_uri\":\"u\"}",
-            problem: "private_key: missing"
+            fault: "private_key: missing"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: account.replacing("localhost:1", with: "evil.example"),
-            problem: "token_uri: host evil.example is not Google's"
+            fault: "token_uri: host evil.example is not Google's"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }",
             content: String(repeating: " ", count: 65_537),
-            problem: "more than 65536 bytes"
+            fault: "more than 65536 bytes"
         ),
         Row(
             yaml: "projects: { a: { transport: legacy } }",
-            problem: "projects.a.server_key_file: none named; legacy needs a server key"
+            fault: "projects.a.server_key_file: none named; legacy needs a server key"
         ),
         Row(
             yaml: "projects: { a: { transport: legacy, server_key_file: x } }",
             content: "SECRET\r\nInjected: header",
-            problem: "must hold one key"
+            fault: "must hold one key"
         ),
         Row(
             yaml: "projects: { a: { transport: xmpp, sender_id: 1 } }",
-            problem: "projects.a.server_key_file: none named; xmpp needs a server key"
+            fault: "projects.a.server_key_file: none named; xmpp needs a server key"
         ),
         Row(
             yaml: "projects: { a: { transport: xmpp, server_key_file: x } }",
             content: "SECRET",
-            problem: "projects.a.sender_id: none; xmpp logs in with it"
+            fault: "projects.a.sender_id: none; xmpp logs in with it"
         ),
         Row(
             yaml: "projects: { a: { credentials: x } }\ntls: { ca_file: no.pem }",
             content: account,
-            problem: "tls.ca_file (line 2): "
+            fault: "tls.ca_file (line 2): "
         ),
     ])
     func invalidFilesAreRefusedWithoutShowingThem(row: Row) throws {
         let error = try #require(throws: ConfigurationError.self) { try load(row.yaml, ["x": row.content]) }
-        #expect(error.problems.count == 1)
-        #expect(error.description.contains(row.problem), "\(error)")
+        #expect(error.faults.count == 1)
+        #expect(error.description.contains(row.fault), "\(error)")
         #expect(!error.description.contains("SECRET"))
     }
 
@@ -385,13 +385,13 @@ import Testing
         let missing = try #require(throws: ConfigurationError.self) {
             try Configuration.load(file: "/no/such/file", environment: [:])
         }
-        #expect(missing.problems.count == 1)
+        #expect(missing.faults.count == 1)
         #expect(
-            missing.problems == ["--config /no/such/file: No such file or directory"]
+            missing.faults == ["--config /no/such/file: No such file or directory"]
         )
         let endless = try #require(throws: ConfigurationError.self) {
             try Configuration.load(file: "/dev/zero", environment: [:])
         }
-        #expect(endless.problems == ["--config /dev/zero: more than 1048576 bytes"])
+        #expect(endless.faults == ["--config /dev/zero: more than 1048576 bytes"])
     }
 }

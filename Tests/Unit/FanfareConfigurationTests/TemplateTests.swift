@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: templates)
     func everySettingIsThereWithItsDefaultAndHelp(template: ConfigurationTemplate) throws {
         let file = ConfigurationFile(yaml: Self.uncommented(template.text))
-        #expect(file.problems == [])
+        #expect(file.faults == [])
         #expect(Set(file.values.keys) == Set(Settings.all.map { $0.path(project: "my-app") }))
         let given = Set(ConfigurationFile(yaml: template.text).values.keys)
         let words = template.text.split { $0 == " " || $0 == "\n" || $0 == "#" }.joined(separator: " ")

@@ -13,7 +13,7 @@ import Testing
 
     @Test(arguments: [200, 202, 204]) func successIsAccepted(status: Int) {
         #expect(reply(status, body: "{}") == reply(status, body: "not JSON"))
-        #expect(reply(status).answer == .accepted && reply(status).problem == nil)
+        #expect(reply(status).answer == .accepted && reply(status).fault == nil)
     }
 
     @Test(arguments: [408, 429, 502, 503, 504]) func overloadIsRetried(status: Int) {
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [301, 400, 401, 403, 404, 413, 415, 500, 501]) func anyOtherStatusIsRefused(status: Int) {
-        #expect(reply(status, retryAfter: "3").answer == .refused && reply(status).problem == "status \(status)")
+        #expect(reply(status, retryAfter: "3").answer == .refused && reply(status).fault == "status \(status)")
     }
 
     @Test func partialSuccessCountsWhatWasRejected() {
@@ -35,25 +35,25 @@ import Testing
         ] {
             let reply = reply(200, body: body)
             #expect(reply.answer == .accepted && reply.rejected == count, "\(body)")
-            #expect(reply.problem?.hasPrefix("\(count) rejected: ") == true, "\(body)")
+            #expect(reply.fault?.hasPrefix("\(count) rejected: ") == true, "\(body)")
         }
-        #expect(reply(200, body: #"{"partialSuccess":{}}"#).problem == nil)
+        #expect(reply(200, body: #"{"partialSuccess":{}}"#).fault == nil)
         #expect(reply(200, body: #"{"partialSuccess":{"rejectedSpans":"3"}}"#, isComplete: false).rejected == 0)
     }
 
     @Test func textOfTheCollectorIsCleanAndBoundedInTheLog() throws {
         let text = #"\u001b[2J\u0000\nx"# + String(repeating: "e\u{301}", count: 5_000)
         let body = #"{"partialSuccess":{"rejectedSpans":"1","errorMessage":"\#(text)"}}"#
-        let problem = try #require(reply(200, body: body).problem)
-        #expect(problem.hasPrefix("1 rejected: ?[2J??x") && problem.utf8.count <= 250)
+        let fault = try #require(reply(200, body: body).fault)
+        #expect(fault.hasPrefix("1 rejected: ?[2J??x") && fault.utf8.count <= 250)
         let lost = CollectorReply(.ambiguous(reason: "peer said \u{1b}[2J"), nowMs: 0)
-        #expect(lost.problem == "peer said ?[2J")
+        #expect(lost.fault == "peer said ?[2J")
     }
 
     @Test func requestWithoutAnAnswerIsRetried() {
         for outcome: RequestOutcome in [.unsent(reason: "r"), .refused(reason: "r"), .ambiguous(reason: "r")] {
             let reply = CollectorReply(outcome, nowMs: 0)
-            #expect(reply.answer == .unavailable(retryAfterMs: nil) && reply.problem == "r")
+            #expect(reply.answer == .unavailable(retryAfterMs: nil) && reply.fault == "r")
         }
     }
 }

@@ -46,7 +46,7 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
     private func faulty(_ project: String, _ keys: ProjectKeys) async throws -> ProjectSnapshot {
         let nowMs = JobInquiry.milliseconds(try await redis.reply(to: JobInquiry.time)) ?? 0
         var snapshot = ProjectSnapshot(id: project, overview: OverviewReply(nowMs: nowMs))
-        let obstacles = RedisObstacle.parse(try await redis.reply(to: FunctionLibrary.check(keys))) ?? []
+        let obstacles = RedisFault.parse(try await redis.reply(to: FunctionLibrary.check(keys))) ?? []
         let faults = obstacles.compactMap { obstacle -> String? in
             guard case .type(let key, let found, let needed) = obstacle else { return nil }
             return "\(key) is a \(found), must be a \(needed)"

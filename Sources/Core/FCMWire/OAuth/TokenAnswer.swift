@@ -15,7 +15,7 @@ extension TokenRequest {
             }
             return accessToken("access_token", of: object, from: endpoint).map { value in
                 let (seconds, trouble) = lifetime(object["expires_in"])
-                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble)
+                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: trouble)
             }
         }
     }
@@ -36,11 +36,11 @@ extension TokenRequest {
                 guard let endMs = text.flatMap({ Timestamp.milliseconds(rfc3339: $0) }) else {
                     let trouble = RawError.clean(text ?? "missing")
                     let seconds = min(3_600, target.lifetimeSeconds)
-                    return AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble)
+                    return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: trouble)
                 }
                 let seconds = max(0, min(endMs / 1_000 - nowMs / 1_000, target.lifetimeSeconds))
                 let trouble = seconds < shortSeconds ? RawError.clean(text ?? "") : nil
-                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeTrouble: trouble)
+                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: trouble)
             }
         }
     }
@@ -150,10 +150,10 @@ public struct AccessToken: Equatable, Sendable, CustomStringConvertible, CustomR
     /// 0 to 86,400.
     public let expiresInSeconds: Int64
     /// The endpoint's lifetime if it is missing, unreadable, 0 or too short to send with; nil if it is in order.
-    public private(set) var lifetimeTrouble: String?
+    public private(set) var lifetimeFault: String?
 
-    init(value: String, expiresInSeconds: Int64, lifetimeTrouble: String? = nil) {
-        (self.value, self.expiresInSeconds, self.lifetimeTrouble) = (value, expiresInSeconds, lifetimeTrouble)
+    init(value: String, expiresInSeconds: Int64, lifetimeFault: String? = nil) {
+        (self.value, self.expiresInSeconds, self.lifetimeFault) = (value, expiresInSeconds, lifetimeFault)
     }
 
     public var lifetimeMs: Int64 { expiresInSeconds * 1_000 }

@@ -63,12 +63,12 @@ public struct TokenError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// The private key cannot sign an assertion.
-    public init(signing problem: String) {
+    public init(signing fault: String) {
         self.init(
             endpoint: .assertion,
             status: 0,
             code: "",
-            detail: "the private key cannot sign: \(RawError.clean(problem))",
+            detail: "the private key cannot sign: \(RawError.clean(fault))",
             kind: .blocked,
             remedy: "make a new key for the service account and name its file in credentials"
         )

@@ -91,10 +91,10 @@ public struct TokenExchange: Sendable, Redacted {
     }
 
     /// The bytes of ``Action/readFile(_:)``, or why they could not be read.
-    public mutating func fileRead(_ bytes: [UInt8]?, problem: String = "") -> Action {
+    public mutating func fileRead(_ bytes: [UInt8]?, fault: String = "") -> Action {
         guard case .subjectFile(_, let field) = steps[index] else { return outOfOrder }
         guard let bytes else {
-            let detail = "credential_source.file: \(RawError.clean(problem))"
+            let detail = "credential_source.file: \(RawError.clean(fault))"
             let remedy = "mount the token file, or correct the path; the worker's user must be able to read it"
             return .failed(
                 TokenError(endpoint: .subjectToken, status: 0, code: "", detail: detail, kind: .worker, remedy: remedy)

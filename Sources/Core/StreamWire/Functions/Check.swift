@@ -4,14 +4,14 @@ extension FunctionLibrary {
 }
 
 /// A fault that stops the library's functions: a key of the wrong type, or a missing right.
-public enum RedisObstacle: Hashable, Sendable {
+public enum RedisFault: Hashable, Sendable {
     case type(key: String, found: String, needed: String)
     case command(name: String, key: String)
 
     /// Parses the reply of `check`; nil when it is malformed.
-    public static func parse(_ value: RedisValue) -> [RedisObstacle]? {
+    public static func parse(_ value: RedisValue) -> [RedisFault]? {
         guard let faults = value.array else { return nil }
-        let obstacles = faults.compactMap(RedisObstacle.init)
+        let obstacles = faults.compactMap(RedisFault.init)
         return obstacles.count == faults.count ? obstacles : nil
     }
 

@@ -34,7 +34,7 @@ struct ConfigCheckCommand: ParsableCommand {
             throw ExitCode(Outcome.configuration.rawValue)
         }
         let warnings = configuration.warnings + secrets.warnings
-        report(ConfigurationError(problems: [], warnings: warnings), configuration, secrets)
+        report(ConfigurationError(faults: [], warnings: warnings), configuration, secrets)
         guard !json else { return }
         if let file = configuration.file { Console.line("file \(file)") }
         for project in configuration.projects {
@@ -54,7 +54,7 @@ struct ConfigCheckCommand: ParsableCommand {
     ) {
         if json {
             var object: JSONObject = [
-                "ok": .bool(found.problems.isEmpty), "problems": .array(found.problems.map { .string($0) }),
+                "ok": .bool(found.faults.isEmpty), "problems": .array(found.faults.map { .string($0) }),
                 "warnings": .array(found.warnings.map { .string($0) }),
             ]
             object["file"] = configuration?.file.map { .string($0) }

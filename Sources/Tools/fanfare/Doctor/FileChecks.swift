@@ -58,9 +58,9 @@ extension Configuration {
             for concern in try loadCheckedSecrets().concerns { report.warn(concern.text, concern.remedy) }
         } catch {
             for warning in error.warnings { report.warn(warning, "correct the setting or the file") }
-            for problem in error.problems {
+            for fault in error.faults {
                 let remedy = "correct the path or the file; the workers' user must be able to read it"
-                report.fail(problem, error.hint.map { "\($0); else \(remedy)" } ?? remedy)
+                report.fail(fault, error.hint.map { "\($0); else \(remedy)" } ?? remedy)
             }
         }
         return report.findings

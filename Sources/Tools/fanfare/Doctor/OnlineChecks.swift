@@ -52,7 +52,7 @@ struct OnlineProbe {
         let exchange = TokenProbe(credential: credential, origin: origin)
         switch exchange.run() {
         case .success(let token):
-            if let lifetime = token.lifetimeTrouble {
+            if let lifetime = token.lifetimeFault {
                 let text = "the token endpoint answered with expires_in \(lifetime)"
                 report.warn(text, "check what answers at token_uri")
             } else {

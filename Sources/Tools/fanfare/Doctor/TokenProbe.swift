@@ -27,7 +27,7 @@ struct TokenProbe {
                 do throws(FileReader.Failure) {
                     action = exchange.fileRead(try FileReader.read(path, limit: Credential.maximumBytes).bytes)
                 } catch {
-                    action = exchange.fileRead(nil, problem: error.reason)
+                    action = exchange.fileRead(nil, fault: error.reason)
                 }
             case .sign(let input):
                 do {

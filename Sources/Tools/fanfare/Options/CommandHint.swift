@@ -26,8 +26,8 @@ enum CommandHint {
     }
 
     /// The parser's message with the hint at the end of its first line.
-    static func added(_ hint: String, to complaint: String) -> String {
-        var lines = complaint.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    static func added(_ hint: String, to message: String) -> String {
+        var lines = message.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         lines[0] += "; did you mean `\(hint)`?"
         return lines.joined(separator: "\n")
     }

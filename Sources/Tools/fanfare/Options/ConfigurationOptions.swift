@@ -55,8 +55,8 @@ struct ConfigurationOptions: ParsableArguments {
     /// Prints the warnings first: one of them may be the cause of a problem.
     static func report(_ error: ConfigurationError) {
         warn(error.warnings)
-        for problem in EqualCauses.joined(error.problems) + [error.hint].compactMap({ $0 }) {
-            Console.error("fanfare: configuration: \(problem)")
+        for fault in EqualCauses.joined(error.faults) + [error.hint].compactMap({ $0 }) {
+            Console.error("fanfare: configuration: \(fault)")
         }
     }
 

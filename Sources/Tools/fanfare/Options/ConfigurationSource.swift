@@ -24,7 +24,7 @@ struct ConfigurationSource: Sendable {
             guard let file, file == name else { throw error }
             // The user did not name the file.
             throw ConfigurationError(
-                problems: error.problems,
+                faults: error.faults,
                 warnings: error.warnings,
                 hint: "read from \(file); -c names another file"
             )

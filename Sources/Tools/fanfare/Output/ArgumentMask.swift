@@ -3,7 +3,7 @@ internal import FanfareConfiguration
 /// Masks secrets in the argument parser's error messages, which repeat arguments unchanged.
 enum ArgumentMask {
     /// - Parameter arguments: all arguments of the command line.
-    static func masked(_ complaint: String, arguments: [String]) -> String {
+    static func masked(_ message: String, arguments: [String]) -> String {
         // The parser splits an argument at its first equals sign.
         var secrets: [(text: String, mask: String)] = []
         for argument in arguments {
@@ -13,7 +13,7 @@ enum ArgumentMask {
                 if let mask = mask(for: text) ?? mask(for: argument) { secrets.append((text, mask)) }
             }
         }
-        var result = complaint
+        var result = message
         for (text, mask) in secrets.sorted(by: { $0.text.utf8.count > $1.text.utf8.count })
         where text.utf8.count >= shortest {
             result = result.replacing(text, with: mask)

@@ -50,7 +50,7 @@ struct ProjectListCommand: AsyncParsableCommand {
                 let width = isatty(STDOUT_FILENO) == 1 ? TerminalScreen.size.columns : nil
                 if let noWorker = fleet.noWorker { Console.error("\(noWorker) Start `fanfare worker`.") }
                 Console.line(Self.table(rows, width: width))
-                for line in Self.jobsInTrouble(fleet) { Console.error(line) }
+                for line in Self.jobsNeedingAttention(fleet) { Console.error(line) }
             }
         }
     }
@@ -91,7 +91,7 @@ struct ProjectListCommand: AsyncParsableCommand {
                 "\($0)"
             }
             cells += [overview.parked, project.dead, overview.retrying, Int64(project.workersAlive)].map { "\($0)" }
-            let isMoving = !TopScreen.isTrouble(condition.word)
+            let isMoving = !TopScreen.needsAttention(condition.word)
             let active = overview.active.map { turn($0, isMoving ? overview.activeLeftMs[$0] : nil) }
             cells += [active.isEmpty ? "-" : active.joined(separator: ","), condition.reason ?? ""]
             table.add(cells)
@@ -100,7 +100,7 @@ struct ProjectListCommand: AsyncParsableCommand {
     }
 
     /// The jobs that need an operator, each with the command for it.
-    static func jobsInTrouble(_ fleet: FleetSnapshot) -> [String] {
+    static func jobsNeedingAttention(_ fleet: FleetSnapshot) -> [String] {
         fleet.projects.flatMap { project in
             project.troubles.filter(\.isOfJobs).map { trouble in
                 let place = "--project \(project.id)"

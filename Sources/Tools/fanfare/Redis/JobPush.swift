@@ -93,9 +93,9 @@ struct JobPush {
                         + "(retention.dedupe_hours), nothing is sent"
                 )
             }
-            let obstacles = warns ? await obstacles() : []
-            ConfigurationOptions.warn(obstacles)
-            isWarned = !obstacles.isEmpty
+            let warnings = warns ? await warningsNow() : []
+            ConfigurationOptions.warn(warnings)
+            isWarned = !warnings.isEmpty
         }
         return Pushed(id: id, isDuplicate: isDuplicate, earlier: earlier, entryID: entry, isWarned: isWarned)
     }
@@ -139,7 +139,7 @@ struct JobPush {
     // MARK: Obstacles
 
     /// Why the project sends nothing at the moment, as sentences. Empty where the user may not read it.
-    private func obstacles() async -> [String] {
+    private func warningsNow() async -> [String] {
         let project = session.project
         let snapshot: ProjectSnapshot
         do {
@@ -150,16 +150,16 @@ struct JobPush {
             return []
         }
         if let fault = snapshot.fault { return ["workers cannot serve project \(project): \(fault)"] }
-        var obstacles: [String] = []
+        var warnings: [String] = []
         let condition = snapshot.condition
         if ["paused", "blocked", "unreachable", "backpressure"].contains(condition.word) {
             let reason = condition.reason.map { $0.isEmpty ? "" : " (\($0))" } ?? ""
             let remedy = condition.word == "paused" ? "; `fanfare project resume \(project)` ends that" : ""
-            obstacles.append("project \(project) is \(condition.word)\(reason): the job waits\(remedy)")
+            warnings.append("project \(project) is \(condition.word)\(reason): the job waits\(remedy)")
         }
         if snapshot.workersAlive == 0 {
-            obstacles.append("no worker serves project \(project): the job waits until one starts")
+            warnings.append("no worker serves project \(project): the job waits until one starts")
         }
-        return obstacles
+        return warnings
     }
 }

@@ -16,7 +16,7 @@ struct ConfigurationWatcher: Sendable {
     let meters: ReloadMeters
 
     /// Problems that one refusal logs.
-    private static let maximumProblems = 20
+    private static let maximumFaults = 20
 
     /// - Parameters:
     ///   - running: the state that the worker was started with.
@@ -37,14 +37,14 @@ struct ConfigurationWatcher: Sendable {
             let isOrdered = trigger.isOrdered
             let isChanged = isOrdered || trigger.isChanged(attempt.files)
             trigger.read(attempt.files, nowMs: nowMs)
-            let problems: [String]
+            let faults: [String]
             switch attempt.result {
-            case .failure(let error): problems = error.problems
-            case .success(let state): problems = state.refused.keys.sorted().flatMap { state.refused[$0] ?? [] }
+            case .failure(let error): faults = error.faults
+            case .success(let state): faults = state.refused.keys.sorted().flatMap { state.refused[$0] ?? [] }
             }
-            let isNews = problems != refusal
-            refusal = problems
-            if problems.isEmpty, isNews { logger.notice("The configuration is good again.") }
+            let isNews = faults != refusal
+            refusal = faults
+            if faults.isEmpty, isNews { logger.notice("The configuration is good again.") }
             if isNews || isOrdered { report(attempt.result) }
             switch attempt.result {
             case .failure:
@@ -52,7 +52,7 @@ struct ConfigurationWatcher: Sendable {
             case .success(let state):
                 let isSame = state.configuration == running.configuration && state.secrets == running.secrets
                 if !isSame || isOrdered { accept(state, running) }
-                if isNews || isChanged { meters.accepted(isPartial: !problems.isEmpty) }
+                if isNews || isChanged { meters.accepted(isPartial: !faults.isEmpty) }
                 running = state
             }
         }
@@ -84,18 +84,18 @@ struct ConfigurationWatcher: Sendable {
     private func report(_ result: Result<LoadedState, ConfigurationError>) {
         switch result {
         case .failure(let error):
-            for problem in error.problems.prefix(Self.maximumProblems) {
+            for fault in error.faults.prefix(Self.maximumFaults) {
                 logger.error(
                     "The changed configuration is refused, and nothing changes: correct it.",
-                    metadata: ["problem": "\(problem)"]
+                    metadata: ["problem": "\(fault)"]
                 )
             }
         case .success(let state):
-            for (project, problems) in state.refused.sorted(by: { $0.key < $1.key }).prefix(Self.maximumProblems) {
-                for problem in problems.prefix(Self.maximumProblems) {
+            for (project, faults) in state.refused.sorted(by: { $0.key < $1.key }).prefix(Self.maximumFaults) {
+                for fault in faults.prefix(Self.maximumFaults) {
                     logger.error(
                         "A file of projects_dir is refused, and its project stays as it was: correct the file.",
-                        metadata: ["project": "\(project)", "problem": "\(problem)"]
+                        metadata: ["project": "\(project)", "problem": "\(fault)"]
                     )
                 }
             }

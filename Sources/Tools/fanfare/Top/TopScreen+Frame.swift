@@ -26,11 +26,11 @@ extension TopScreen {
         if let noWorker = snapshot.noWorker {
             lines.append(Line(text: Self.shortened("\(noWorker) Start `fanfare worker`.", width), style: .alarm))
         }
-        return lines + jobsInTrouble.map { Line(text: Self.shortened($0, width), style: .warning) }
+        return lines + jobsNeedingAttention.map { Line(text: Self.shortened($0, width), style: .warning) }
     }
 
     /// A line for each of the first jobs that need an operator: campaigns that stopped come first.
-    private var jobsInTrouble: [String] {
+    private var jobsNeedingAttention: [String] {
         let troubles = snapshot.projects.filter { opened == nil || $0.id == opened?.id }.flatMap { project in
             project.troubles.filter(\.isOfJobs).map { (kind: $0.kind, text: "\(project.id): \($0.text)") }
         }
@@ -46,7 +46,7 @@ extension TopScreen {
     func detail(of project: ProjectSnapshot, _ width: Int?, isSelected: Bool) -> [Line] {
         let condition = project.condition
         let overview = project.overview
-        let isTrouble = TopScreen.isTrouble(condition.word)
+        let needsAttention = TopScreen.needsAttention(condition.word)
         let since = condition.sinceMs.map { " since \(ClockText.moment($0, nowMs: overview.nowMs))" } ?? ""
         let reason = condition.reason.map { ": \($0)" } ?? ""
         let title = Self.shortened("\(project.id)  \(condition.word)\(since)\(reason)", width)
@@ -59,7 +59,7 @@ extension TopScreen {
                 "\(overview.scheduled) scheduled", "\(overview.retrying) wait for a retry", "\(project.dead) dead",
                 project.unreadResults.map { "\($0) results unread" } ?? "",
             ]
-        return [Line(text: title, style: isTrouble ? .warning : .heading, isSelected: isSelected)]
+        return [Line(text: title, style: needsAttention ? .warning : .heading, isSelected: isSelected)]
             + Self.wrapped(parts, width).map { Line(text: $0) }
     }
 

@@ -10,7 +10,7 @@ extension TopScreen {
     ]
 
     /// Whether a project's state needs attention.
-    static func isTrouble(_ word: String) -> Bool { !["working", "waiting", "idle"].contains(word) }
+    static func needsAttention(_ word: String) -> Bool { !["working", "waiting", "idle"].contains(word) }
 
     private static func urgency(_ project: ProjectSnapshot) -> Int {
         let place = urgency.firstIndex(of: project.condition.word) ?? 0
@@ -73,7 +73,7 @@ extension TopScreen {
             row.append(project.condition.reason ?? "")
             table.add(row)
         }
-        var warnings = projects.map { Self.isTrouble($0.condition.word) || $0.hasStoppedJob }
+        var warnings = projects.map { Self.needsAttention($0.condition.word) || $0.hasStoppedJob }
         if folded > 0 {
             table.add(["\(folded) projects", "idle"] + [String](repeating: "", count: 14))
             warnings.append(false)
@@ -134,7 +134,7 @@ extension TopScreen {
         if let ending = job.ending { return "ending: \(ending)" }
         if let reason = job.status.reason { return StoppedJob.figure(reason) ?? reason }
         let condition = project.condition
-        return isTrouble(condition.word) ? "project \(condition.word)" : ""
+        return needsAttention(condition.word) ? "project \(condition.word)" : ""
     }
 
     /// Results without success of the opened project.

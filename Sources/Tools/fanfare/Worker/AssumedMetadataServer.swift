@@ -20,18 +20,18 @@ extension Configuration {
         probe: (MetadataServer) -> String? = Configuration.silence
     ) throws(ConfigurationError) {
         if let running, running.metadataHost == metadataHost, running.reliesOnMetadataServer { return }
-        var problems: [String] = []
+        var faults: [String] = []
         var answers: [String: String?] = [:]
         for project in projects {
             guard case .metadata(let server)? = secrets.credentials[project.id], server.isAssumed else { continue }
             if answers[server.host] == nil { answers.updateValue(probe(server), forKey: server.host) }
             guard let reason = answers[server.host] ?? nil else { continue }
-            problems.append(
+            faults.append(
                 "projects.\(project.id).credentials: none named, GOOGLE_APPLICATION_CREDENTIALS is not set, and no "
                     + "metadata server answers at \(server.host) (\(reason)); name a credential file"
             )
         }
-        guard problems.isEmpty else { throw error(problems) }
+        guard faults.isEmpty else { throw error(faults) }
     }
 
     private var reliesOnMetadataServer: Bool {

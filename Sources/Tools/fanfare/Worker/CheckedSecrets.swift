@@ -11,18 +11,18 @@ extension Configuration {
     /// - Throws: all problems, and all warnings; no message repeats a part of a key.
     func loadCheckedSecrets(replacing running: Configuration? = nil) throws(ConfigurationError) -> Secrets {
         let secrets = try loadSecrets(replacing: running)
-        let problems: [String] = projects.compactMap { project in
-            secrets.credentials[project.id]?.privateKey.flatMap(Self.keyProblem).map {
+        let faults: [String] = projects.compactMap { project in
+            secrets.credentials[project.id]?.privateKey.flatMap(Self.keyFault).map {
                 "\(project.credentials?.file?.name ?? project.id): \($0)"
             }
         }
-        guard problems.isEmpty else {
-            throw ConfigurationError(problems: problems, warnings: warnings + secrets.warnings)
+        guard faults.isEmpty else {
+            throw ConfigurationError(faults: faults, warnings: warnings + secrets.warnings)
         }
         return secrets
     }
 
-    private static func keyProblem(of key: [UInt8]) -> String? {
+    private static func keyFault(of key: [UInt8]) -> String? {
         do throws(OpenSSLError) {
             _ = try RS256Signer(pem: key)
             return nil

@@ -55,11 +55,11 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
     ///     without being opened.
     /// - Throws: one problem, beginning with ``name``, without a part of the file.
     public func read(limit: Int, allowsPipe: Bool = false) throws(ConfigurationError) -> FileContent {
-        guard !Self.isContent(path) else { throw problem(Self.contentSentence) }
+        guard !Self.isContent(path) else { throw fault(Self.contentSentence) }
         do throws(FileReader.Failure) {
             return try FileReader.read(path, limit: limit, allowsPipe: allowsPipe)
         } catch {
-            throw problem(error.isMissing && !isNamed ? "\(error.reason); \(whereItIsMissing)" : error.reason)
+            throw fault(error.isMissing && !isNamed ? "\(error.reason); \(whereItIsMissing)" : error.reason)
         }
     }
 
@@ -83,7 +83,7 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
     public var tooOpen: Concern { Concern("\(name): readable by every user of this machine", remedy: "chmod 600 it") }
 
     /// An error with one problem of this file.
-    func problem(_ sentence: String) -> ConfigurationError { ConfigurationError(problems: ["\(name): \(sentence)"]) }
+    func fault(_ sentence: String) -> ConfigurationError { ConfigurationError(faults: ["\(name): \(sentence)"]) }
 
     /// Hints at the mistake without showing the path: whether its folder exists, and where a relative path starts.
     private var whereItIsMissing: String {

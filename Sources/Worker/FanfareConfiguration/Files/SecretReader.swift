@@ -4,7 +4,7 @@ internal import FanfareModel
 /// Reads the files that a configuration names, and collects problems and warnings.
 struct SecretReader {
     let configuration: Configuration
-    private(set) var problems: [String] = []
+    private(set) var faults: [String] = []
     /// How to get the missing files, if the sandbox writes them; nil otherwise.
     private(set) var hint: String?
     private var concerns: [Concern] = []
@@ -29,7 +29,7 @@ struct SecretReader {
             let hint =
                 configuration.file == nil
                 ? "; there is no file (\(Configuration.places)), `fanfare init` writes one" : ""
-            problems.append("projects: none; name at least one" + hint)
+            faults.append("projects: none; name at least one" + hint)
         }
         for project in configuration.projects {
             switch project.traits.identity {
@@ -37,7 +37,7 @@ struct SecretReader {
             case .serverKey: secrets.serverKeys[project.id] = serverKey(of: project)
             case .login:
                 if project.senderID == nil {
-                    problems.append("projects.\(project.id).sender_id: none; xmpp logs in with it")
+                    faults.append("projects.\(project.id).sender_id: none; xmpp logs in with it")
                 }
                 secrets.serverKeys[project.id] = serverKey(of: project)
             }
@@ -62,7 +62,7 @@ struct SecretReader {
         let servers = password(redis.password, redis.passwordFile)
         let sentinels = password(redis.sentinelPassword, redis.sentinelPasswordFile)
         if servers != nil, Configuration.holdsPassword(redis.url.value) {
-            problems.append(
+            faults.append(
                 "redis.url: holds a password, and redis.password_file or \(SettingMerger.redisPasswordVariable) says "
                     + "another; leave one out"
             )
@@ -77,16 +77,16 @@ struct SecretReader {
         let user = url.user ?? configuration.proxyUser
         let variable = SettingMerger.proxyPasswordVariable
         if url.password != nil, given != nil {
-            problems.append(
+            faults.append(
                 "proxy: holds a password, and proxy_password_file or \(variable) says another; leave one out"
             )
         } else if user == nil, given != nil {
-            problems.append(
+            faults.append(
                 "proxy_password_file: the password is of no user; set proxy_user, or leave the password out"
             )
         } else if user != nil, url.password == nil, given == nil {
             let path = url.user == nil ? "proxy_user" : "proxy"
-            problems.append("\(path): the user has no password; set proxy_password_file or \(variable)")
+            faults.append("\(path): the user has no password; set proxy_password_file or \(variable)")
         }
         return HTTPProxy(address: url.address, user: user ?? "", password: url.password ?? given?.value ?? "")
     }
@@ -112,7 +112,7 @@ struct SecretReader {
         let setting = project.credentials?.file?.name ?? path
         let check = CredentialCheck(credential: credential, hosts: HostPolicy(allowed: configuration.allowedHosts))
         if let refusal = check.refusal {
-            problems.append(credential.kind == .metadata ? refusal : "\(setting): \(refusal)")
+            faults.append(credential.kind == .metadata ? refusal : "\(setting): \(refusal)")
         } else {
             concerns += check.concerns(of: setting, in: project)
         }
@@ -124,7 +124,7 @@ struct SecretReader {
         do throws(CredentialError) {
             return try Credential.parse(bytes, folder: file.folder)
         } catch {
-            problems.append("\(file): \(error.reason)")
+            faults.append("\(file): \(error.reason)")
             return nil
         }
     }
@@ -132,11 +132,11 @@ struct SecretReader {
     private mutating func serverKey(of project: Configuration.Project) -> String? {
         guard let file = project.serverKeyFile else {
             let transport = project.transport.rawValue
-            problems.append("projects.\(project.id).server_key_file: none named; \(transport) needs a server key")
+            faults.append("projects.\(project.id).server_key_file: none named; \(transport) needs a server key")
             return nil
         }
         let key = word(in: file)
-        if key?.isEmpty == true { problems.append("\(file): must hold one key, printable ASCII without spaces") }
+        if key?.isEmpty == true { faults.append("\(file): must hold one key, printable ASCII without spaces") }
         return key
     }
 
@@ -148,7 +148,7 @@ struct SecretReader {
         guard let bytes = read(file, limit: Self.maximumWordBytes) else { return [] }
         let text = String(decoding: bytes, as: UTF8.self)
         guard let lines = Self.headers(text.split(whereSeparator: \.isNewline).map(String.init)) else {
-            problems.append("\(file): must hold 1 to 16 request headers, one `Name: value` a line, in printable ASCII")
+            faults.append("\(file): must hold 1 to 16 request headers, one `Name: value` a line, in printable ASCII")
             return []
         }
         return lines
@@ -173,7 +173,7 @@ struct SecretReader {
         if token == nil, let file = admin.tokenFile {
             token = word(in: file)
         } else if token == nil, let listen = admin.listen, !listen.isLocal {
-            problems.append(
+            faults.append(
                 "admin.listen: others than this machine can reach it, so it needs a bearer token: admin.token_file or "
                     + "\(SettingMerger.adminTokenVariable); or listen on 127.0.0.1 or unix:///path"
             )
@@ -181,7 +181,7 @@ struct SecretReader {
         guard let token else { return nil }
         if token.utf8.count < 16 {
             let source = admin.token == nil ? admin.tokenFile?.name : nil
-            problems.append(
+            faults.append(
                 "\(source ?? SettingMerger.adminTokenVariable): must hold one token, 16 characters or more, printable ASCII "
                     + "without spaces"
             )
@@ -197,7 +197,7 @@ struct SecretReader {
         guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty,
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
-            problems.append("\(file): must hold one password, a line of text")
+            faults.append("\(file): must hold one password, a line of text")
             return nil
         }
         return SecretText(text)
@@ -209,7 +209,7 @@ struct SecretReader {
             guard let bytes, !String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
                 continue
             }
-            problems.append("\(file): the file holds no certificate; give one in PEM, with its BEGIN and END lines")
+            faults.append("\(file): the file holds no certificate; give one in PEM, with its BEGIN and END lines")
         }
         if let file = configuration.redis.keyFile { _ = read(file, limit: Self.maximumKeyBytes, isPEM: true) }
     }
@@ -245,7 +245,7 @@ struct SecretReader {
         do throws(ConfigurationError) {
             let content = try file.read(limit: limit)
             if isPEM, content.hasByteOrderMark, content.bytes.starts(with: "-----BEGIN".utf8) {
-                throw file.problem(
+                throw file.fault(
                     "begins with a byte order mark, which PEM may not have; save it as UTF-8 without one"
                 )
             }
@@ -258,7 +258,7 @@ struct SecretReader {
             if deletable.contains(file.path), file.isMissing {
                 deleted.insert(file.path)
             } else {
-                problems += error.problems
+                faults += error.faults
                 if file.isMissing, isOfSandbox(file) {
                     hint = "`fanfare sandbox` writes the missing files: start it first, with each of these projects"
                 }

@@ -61,9 +61,9 @@ extension Configuration {
     public func loadSecrets(replacing running: Configuration? = nil) throws(ConfigurationError) -> Secrets {
         var reader = SecretReader(configuration: self, deletable: running?.credentialPaths ?? [])
         let secrets = reader.secrets()
-        guard reader.problems.isEmpty else {
+        guard reader.faults.isEmpty else {
             throw ConfigurationError(
-                problems: reader.problems,
+                faults: reader.faults,
                 warnings: warnings + secrets.warnings,
                 hint: reader.hint
             )
@@ -77,7 +77,7 @@ extension Configuration {
     public func redisPasswords() throws(ConfigurationError) -> RedisPasswords {
         var reader = SecretReader(configuration: self)
         let passwords = reader.redisPasswords()
-        guard reader.problems.isEmpty else { throw error(reader.problems) }
+        guard reader.faults.isEmpty else { throw error(reader.faults) }
         return passwords
     }
 
@@ -87,7 +87,7 @@ extension Configuration {
     public func httpProxy() throws(ConfigurationError) -> HTTPProxy? {
         var reader = SecretReader(configuration: self)
         let proxy = reader.httpProxy()
-        guard reader.problems.isEmpty else { throw error(reader.problems) }
+        guard reader.faults.isEmpty else { throw error(reader.faults) }
         return proxy
     }
 }

@@ -13,7 +13,7 @@ public struct HostPolicy: Sendable {
     /// - Parameter allowsPath: whether it may have a path.
     public func refusal(of url: String, allowsPath: Bool) -> String? {
         guard url.lowercased().hasPrefix("https://") else { return "must start with https://" }
-        do throws(URLProblem) {
+        do throws(URLFault) {
             return refusal(foreign: try Self.host(of: url, allowsPath: allowsPath))
         } catch {
             return error.text
@@ -25,7 +25,7 @@ public struct HostPolicy: Sendable {
     func refusal(ofCollector url: String) -> String? {
         let isPlain = url.hasPrefix("http://")
         guard isPlain || url.hasPrefix("https://") else { return "must start with http:// or https://" }
-        do throws(URLProblem) {
+        do throws(URLFault) {
             let host = try Self.host(of: url, allowsPath: true)
             guard isPlain, !Loopback.names(host), !allowed.contains(host) else { return nil }
             return
@@ -35,7 +35,7 @@ public struct HostPolicy: Sendable {
         }
     }
 
-    private struct URLProblem: Error { let text: String }
+    private struct URLFault: Error { let text: String }
 
     /// Whether a text consists of bytes that a URL may have.
     private static func isWritable(_ url: String) -> Bool {
@@ -43,17 +43,17 @@ public struct HostPolicy: Sendable {
     }
 
     /// The host of a URL that has neither user, query nor fragment.
-    private static func host(of url: String, allowsPath: Bool) throws(URLProblem) -> String {
+    private static func host(of url: String, allowsPath: Bool) throws(URLFault) -> String {
         guard isWritable(url) else {
-            throw URLProblem(text: "holds a character that no URL has")
+            throw URLFault(text: "holds a character that no URL has")
         }
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? ""
         let authority = rest.prefix { !"/?#".contains($0) }
         let path = rest[authority.endIndex...]
-        if path.contains(where: { "?#".contains($0) }) { throw URLProblem(text: "has a query or a fragment") }
-        if !allowsPath, path.count > 1 { throw URLProblem(text: "has a path; give the origin only") }
+        if path.contains(where: { "?#".contains($0) }) { throw URLFault(text: "has a query or a fragment") }
+        if !allowsPath, path.count > 1 { throw URLFault(text: "has a path; give the origin only") }
         guard let host = host(authority: String(authority)) else {
-            throw URLProblem(text: "has no valid host and port")
+            throw URLFault(text: "has no valid host and port")
         }
         return host
     }

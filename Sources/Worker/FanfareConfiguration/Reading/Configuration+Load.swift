@@ -23,7 +23,7 @@ extension Configuration {
         if let path = file {
             let file = ConfiguredFile(option: source, path: path)
             let content = try file.read(limit: ConfigurationFile.maximumBytes, allowsPipe: true)
-            guard let text = String(validating: content.bytes, as: UTF8.self) else { throw file.problem("not UTF-8") }
+            guard let text = String(validating: content.bytes, as: UTF8.self) else { throw file.fault("not UTF-8") }
             yaml = text
             isReadableByOthers = content.isReadableByOthers
         }
@@ -81,13 +81,13 @@ extension Configuration {
         if let folder = SettingMerger.projectsFolder(file, environment, flags, directory: directory) {
             let found = try ProjectFolder.read(folder, omitting: omitted)
             for one in found.files { file.add(one) }
-            file.refuse(found.problems)
+            file.refuse(found.faults)
             ignored = found.warnings
         }
         var merger = SettingMerger(file: file, environment: environment, flags: flags)
         let values = merger.merge()
-        guard merger.problems.isEmpty else {
-            throw ConfigurationError(problems: merger.problems, warnings: merger.warnings)
+        guard merger.faults.isEmpty else {
+            throw ConfigurationError(faults: merger.faults, warnings: merger.warnings)
         }
         var configuration = merger.configuration(values, directory: directory)
         configuration.metadataHost = merger.metadataHost
@@ -97,54 +97,54 @@ extension Configuration {
         configuration.proxyPassword = merger.secret(SettingMerger.proxyPasswordVariable)
         let ofOpenTelemetry = merger.fillTelemetry(&configuration)
         configuration.warnings = merger.warnings + ofOpenTelemetry + ignored + configuration.idleSettings()
-        let problems = configuration.contradictions()
-        guard problems.isEmpty else { throw configuration.error(problems) }
+        let faults = configuration.contradictions()
+        guard faults.isEmpty else { throw configuration.error(faults) }
         return configuration
     }
 
     /// An error with these problems and the configuration's warnings.
-    public func error(_ problems: [String]) -> ConfigurationError {
-        ConfigurationError(problems: problems, warnings: warnings)
+    public func error(_ faults: [String]) -> ConfigurationError {
+        ConfigurationError(faults: faults, warnings: warnings)
     }
 
     /// Values that are valid alone and contradict each other.
     private func contradictions() -> [String] {
-        var problems: [String] = []
+        var faults: [String] = []
         if worker.renewMs * 3 > worker.leaseMs {
-            problems.append(
+            faults.append(
                 "worker.renew_ms: \(worker.renewMs), at most a third of worker.lease_ms (\(worker.leaseMs))"
             )
         }
         if worker.watermarkStep > worker.maximumInFlight {
-            problems.append(
+            faults.append(
                 "worker.watermark_step: \(worker.watermarkStep), at most worker.max_in_flight (\(worker.maximumInFlight))"
             )
         }
         if (redis.certificateFile == nil) != (redis.keyFile == nil) {
-            problems.append("redis: cert_file and key_file go together")
+            faults.append("redis: cert_file and key_file go together")
         }
         if redis.user != nil, let info = Self.userInfo(of: redis.url.value), !info.hasPrefix(":") {
-            problems.append("redis.user: redis.url names a user too; leave one out")
+            faults.append("redis.user: redis.url names a user too; leave one out")
         }
         if let proxyUser {
-            if proxyUser.contains(":") { problems.append("proxy_user: has a colon, which no proxy can read") }
+            if proxyUser.contains(":") { faults.append("proxy_user: has a colon, which no proxy can read") }
             if let proxy, let url = try? ProxyURL(proxy.value), url.user != nil {
-                problems.append("proxy_user: proxy names a user too; leave one out")
+                faults.append("proxy_user: proxy names a user too; leave one out")
             }
         }
         if prefix.contains(where: { "{}:\" ".contains($0) }) || prefix.utf8.count > 64 {
-            problems.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
+            faults.append("prefix: at most 64 bytes, without braces, colons, quotes and spaces")
         }
         for project in projects where project.topicAPI == .v1 && !project.traits.usesAccessToken {
-            problems.append(
+            faults.append(
                 "projects.\(project.id).topic_api: v1 needs a service account, and so transport v1, not "
                     + "\(project.transport.rawValue)"
             )
         }
-        problems += enginesWithProxy.map {
+        faults += enginesWithProxy.map {
             "\($0): nghttp2 does not use a proxy, and proxy is set; set http_engine: curl, or remove the proxy"
         }
-        return problems
+        return faults
     }
 
     /// The paths of settings that name an engine without proxies, while a proxy is configured.

@@ -38,12 +38,12 @@ extension Configuration {
             do throws(ConfigurationError) {
                 return (try load(Set(refused.keys)), refused)
             } catch {
-                let found = Dictionary(grouping: error.problems, by: { project(of: $0) ?? "" })
+                let found = Dictionary(grouping: error.faults, by: { project(of: $0) ?? "" })
                 // A problem that no file of `projects_dir` has, or that stays without the file.
                 guard found[""] == nil, found.keys.allSatisfy({ refused[$0] == nil }) else {
                     let earlier = refused.keys.sorted().flatMap { refused[$0] ?? [] }
                     throw ConfigurationError(
-                        problems: earlier.filter { !error.problems.contains($0) } + error.problems,
+                        faults: earlier.filter { !error.faults.contains($0) } + error.faults,
                         warnings: error.warnings,
                         hint: error.hint
                     )
@@ -56,9 +56,9 @@ extension Configuration {
     /// The project whose file of `projects_dir` may have a problem: one of the file, such as
     /// `projects.shop.endpoint (shop.yaml line 2): …`, or one that names no source, such as
     /// `projects.shop.credentials: none named`. nil for a problem of another source.
-    private static func project(of problem: String) -> String? {
-        guard let id = problem.prefixMatch(of: #/projects\.([a-z0-9-]+)/#)?.1 else { return nil }
-        let hasSource = problem.prefix { $0 != ":" }.contains("(")
-        return !hasSource || problem.contains(" (\(id).yaml") ? String(id) : nil
+    private static func project(of fault: String) -> String? {
+        guard let id = fault.prefixMatch(of: #/projects\.([a-z0-9-]+)/#)?.1 else { return nil }
+        let hasSource = fault.prefix { $0 != ":" }.contains("(")
+        return !hasSource || fault.contains(" (\(id).yaml") ? String(id) : nil
     }
 }

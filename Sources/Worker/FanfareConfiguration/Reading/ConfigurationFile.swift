@@ -13,7 +13,7 @@ struct ConfigurationFile {
 
     private(set) var values: [String: SourcedValue] = [:]
     private(set) var projects: [String] = []
-    private(set) var problems: [String] = []
+    private(set) var faults: [String] = []
     private let tree = SettingTree()
     /// The file of `projects_dir` that is being collected; nil for the configuration file.
     private var projectFile: ProjectFile?
@@ -24,12 +24,12 @@ struct ConfigurationFile {
         do {
             guard let node = try YAMLReader.read(yaml), !Self.isNull(node) else { return }
             guard case .mapping(let mapping, _) = node else {
-                problems.append("the document must be a mapping of keys to values")
+                faults.append("the document must be a mapping of keys to values")
                 return
             }
             collect(mapping, at: [])
         } catch {
-            problems.append(Self.describe(error))
+            faults.append(Self.describe(error))
         }
     }
 
@@ -37,11 +37,11 @@ struct ConfigurationFile {
     mutating func add(_ file: ProjectFile) {
         let name = "projects.\(file.project) (\(file.name))"
         if let line = projectLines[file.project] {
-            problems.append("\(name): the configuration file has this project, too\(line); remove one of them")
+            faults.append("\(name): the configuration file has this project, too\(line); remove one of them")
             return
         }
         guard projects.count < Self.maximumProjects else {
-            problems.append("projects_dir: more than \(Self.maximumProjects) projects")
+            faults.append("projects_dir: more than \(Self.maximumProjects) projects")
             return
         }
         projects.append(file.project)
@@ -51,29 +51,29 @@ struct ConfigurationFile {
             // A file of comments only leaves the project its defaults.
             guard let node = try YAMLReader.read(file.yaml), !Self.isNull(node) else { return }
             guard case .mapping(let mapping, _) = node else {
-                problems.append("\(name): must be a mapping of the project's settings to values")
+                faults.append("\(name): must be a mapping of the project's settings to values")
                 return
             }
             collect(mapping, at: ["projects", file.project])
         } catch {
-            problems.append("\(name): \(Self.describe(error))")
+            faults.append("\(name): \(Self.describe(error))")
         }
     }
 
     /// Adds problems of files that cannot be read.
-    mutating func refuse(_ more: [String]) { problems += more }
+    mutating func refuse(_ more: [String]) { faults += more }
 
     private mutating func collect(_ mapping: [YAMLNode.Member], at path: [String]) {
         for member in mapping {
             let key = member.key
             guard let name = key.text else {
-                problems.append("\(Self.joined(path))\(place(of: key)): a key must be plain text")
+                faults.append("\(Self.joined(path))\(place(of: key)): a key must be plain text")
                 continue
             }
             if path.isEmpty, name.hasPrefix(Self.ownPrefix) { continue }
             guard name.utf8.count <= Self.longestKey else {
                 let section = path.isEmpty ? "the document" : Self.joined(path)
-                problems.append("\(section)\(place(of: key)): a key longer than \(Self.longestKey) bytes")
+                faults.append("\(section)\(place(of: key)): a key longer than \(Self.longestKey) bytes")
                 continue
             }
             collect(member.value, at: path + [name], line: place(of: key))
@@ -85,19 +85,19 @@ struct ConfigurationFile {
         let name = Self.joined(path)
         if values[name] != nil {
             // YAML itself refuses a key that is given twice: one of the two is the former name.
-            problems.append("\(Self.joined(given))\(line): also given under its other name; remove one of them")
+            faults.append("\(Self.joined(given))\(line): also given under its other name; remove one of them")
             return
         }
         switch tree.place(of: path) {
         case .unknown(let nearest):
             let hint = nearest.map { "; did you mean \($0)?" } ?? ""
-            problems.append("\(name)\(line): unknown key\(hint)")
+            faults.append("\(name)\(line): unknown key\(hint)")
         case .projects: collectProjects(node, at: path, line: line)
         case .section:
             if case .mapping(let mapping, _) = node {
                 collect(mapping, at: path)
             } else if !Self.isNull(node) {
-                problems.append("\(name)\(line): must be a mapping of keys to values")
+                faults.append("\(name)\(line): must be a mapping of keys to values")
             }
         case .setting(let setting): readValue(node, setting, at: path, line: line)
         }
@@ -105,16 +105,16 @@ struct ConfigurationFile {
 
     private mutating func collectProjects(_ node: YAMLNode, at path: [String], line: String) {
         guard case .mapping(let mapping, _) = node else {
-            if !Self.isNull(node) { problems.append("projects\(line): must be a mapping of project ids") }
+            if !Self.isNull(node) { faults.append("projects\(line): must be a mapping of project ids") }
             return
         }
         guard mapping.count <= Self.maximumProjects else {
-            problems.append("projects\(line): \(mapping.count) projects, at most \(Self.maximumProjects)")
+            faults.append("projects\(line): \(mapping.count) projects, at most \(Self.maximumProjects)")
             return
         }
         for member in mapping {
             guard let id = member.key.text, ProjectID.isValid(id) else {
-                problems.append("projects\(place(of: member.key)): a project id must match \(ProjectID.pattern)")
+                faults.append("projects\(place(of: member.key)): a project id must match \(ProjectID.pattern)")
                 continue
             }
             projects.append(id)
@@ -129,32 +129,32 @@ struct ConfigurationFile {
         let source: SourcedValue.Source =
             projectFile.map { .projectFile(name: $0.name, folder: $0.folder, line: number) } ?? .file(line: number)
         switch (setting.kind, node) {
-        case (_, _) where Self.isNull(node): problems.append("\(name)\(line): no value")
+        case (_, _) where Self.isNull(node): faults.append("\(name)\(line): no value")
         case (.hosts, .sequence(let sequence, _)):
             let texts = sequence.compactMap(\.text)
-            if texts.count < sequence.count { problems.append("\(name)\(line): must be a list of plain text") }
+            if texts.count < sequence.count { faults.append("\(name)\(line): must be a list of plain text") }
             values[name] = SourcedValue(texts: texts, source: source)
         case (.sizes, .mapping(let mapping, _)):
             var texts: [String] = []
             for member in mapping {
                 guard let topic = member.key.text, let size = member.value.text else {
-                    problems.append("\(name)\(place(of: member.key)): must be topics and numbers")
+                    faults.append("\(name)\(place(of: member.key)): must be topics and numbers")
                     continue
                 }
                 // No topic holds an equals sign, and `topic=size` is split at it.
                 guard !topic.contains("=") else {
-                    problems.append("\(name)\(place(of: member.key)): \(ValueRules.shown(topic)) is no topic")
+                    faults.append("\(name)\(place(of: member.key)): \(ValueRules.shown(topic)) is no topic")
                     continue
                 }
                 texts.append("\(topic)=\(size)")
             }
             values[name] = SourcedValue(texts: texts, source: source)
-        case (.sizes, _): problems.append("\(name)\(line): must be a mapping of topics to numbers")
-        case (.hosts, _): problems.append("\(name)\(line): must be a list")
+        case (.sizes, _): faults.append("\(name)\(line): must be a mapping of topics to numbers")
+        case (.hosts, _): faults.append("\(name)\(line): must be a list")
         case (_, .scalar(let scalar)): values[name] = SourcedValue(texts: [scalar.text], source: source)
         // JSON that was pasted without quotes parses as a mapping.
-        case (.file, _): problems.append("\(name)\(line): \(ConfiguredFile.contentSentence)")
-        default: problems.append("\(name)\(line): must be one value")
+        case (.file, _): faults.append("\(name)\(line): \(ConfiguredFile.contentSentence)")
+        default: faults.append("\(name)\(line): must be one value")
         }
     }
 
@@ -174,7 +174,7 @@ struct ConfigurationFile {
 
     private static func describe(_ error: YAMLError) -> String {
         switch error {
-        case .syntax(let problem, let line): return "not YAML: \(line.map { "line \($0): " } ?? "")\(problem)"
+        case .syntax(let fault, let line): return "not YAML: \(line.map { "line \($0): " } ?? "")\(fault)"
         case .keysGivenTwice(let keys):
             return "key given twice: \(keys.map { ValueRules.shown($0) }.sorted().joined(separator: ", "))"
         case .tooLarge: return "not a configuration: too many keys, or keys too deep"

@@ -16,7 +16,7 @@ struct ProjectFile: Equatable, Sendable {
 public enum ProjectFolder {
     struct Content {
         var files: [ProjectFile] = []
-        var problems: [String] = []
+        var faults: [String] = []
         var warnings: [String] = []
     }
 
@@ -31,8 +31,8 @@ public enum ProjectFolder {
     /// - Throws: why the folder cannot be read.
     static func read(_ folder: ConfiguredFile, omitting omitted: Set<String>) throws(ConfigurationError) -> Content {
         let path = folder.path.hasSuffix("/") ? folder.path : folder.path + "/"
-        guard let names = entries(of: path) else { throw folder.problem(String(cString: strerror(errno))) }
-        guard names.count <= maximumEntries else { throw folder.problem("more than \(maximumEntries) entries") }
+        guard let names = entries(of: path) else { throw folder.fault(String(cString: strerror(errno))) }
+        guard names.count <= maximumEntries else { throw folder.fault("more than \(maximumEntries) entries") }
         var content = Content()
         var others: [String] = []
         for name in names.sorted() where !name.hasPrefix(".") {
@@ -44,10 +44,10 @@ public enum ProjectFolder {
             let file = ConfiguredFile(name: "projects.\(project) (\(name))", path: path + name)
             do throws(ConfigurationError) {
                 let bytes = try file.read(limit: maximumBytes).bytes
-                guard let yaml = String(validating: bytes, as: UTF8.self) else { throw file.problem("not UTF-8") }
+                guard let yaml = String(validating: bytes, as: UTF8.self) else { throw file.fault("not UTF-8") }
                 content.files.append(ProjectFile(project: project, name: name, folder: path, yaml: yaml))
             } catch {
-                content.problems += error.problems
+                content.faults += error.faults
             }
         }
         for name in others.prefix(maximumWarnings) {

@@ -10,7 +10,7 @@ struct SettingMerger {
 
     /// Sorted; the file's projects and the ones that `FANFARE_PROJECTS` lists.
     let projects: [String]
-    private(set) var problems: [String]
+    private(set) var faults: [String]
     private(set) var warnings: [String] = []
 
     private struct Place {
@@ -35,16 +35,16 @@ struct SettingMerger {
         // An empty variable counts as not set.
         self.environment = ServiceLinks.removed(from: environment.filter { !$0.value.isEmpty })
         self.flags = flags
-        var problems = file.problems
+        var faults = file.faults
         var ids = Set(file.projects)
         for id in self.environment[Self.projectsVariable].map(Self.list) ?? [] {
             if ProjectID.isValid(id) {
                 ids.insert(id)
             } else {
-                problems.append("\(Self.projectsVariable): a project id must match \(ProjectID.pattern)")
+                faults.append("\(Self.projectsVariable): a project id must match \(ProjectID.pattern)")
             }
         }
-        self.problems = problems
+        self.faults = faults
         let projects = ids.sorted()
         self.projects = projects
         places = Settings.all.flatMap { setting in
@@ -67,7 +67,7 @@ struct SettingMerger {
             let variable = Setting.environmentName(path: place.path)
             // Two project ids can share a variable: `a` with `iid_endpoint`, and `a-iid` with `endpoint`.
             if let other = meanings.updateValue(place.path, forKey: variable), environment[variable] != nil {
-                problems.append("\(variable): could mean \(other) or \(place.path)")
+                faults.append("\(variable): could mean \(other) or \(place.path)")
             }
             values[place.path] = value(of: place.setting, at: place.path, variable)
         }
@@ -76,7 +76,7 @@ struct SettingMerger {
         for place in places {
             guard let value = values[place.path] else { continue }
             if let reason = rules.refusal(of: value, kind: place.setting.kind) {
-                problems.append("\(place.path)\(value.place): \(reason)")
+                faults.append("\(place.path)\(value.place): \(reason)")
             }
         }
         warnAboutUnknownVariables(meanings)

@@ -47,9 +47,9 @@ final class SubjectTokenReader {
         cancelTimeout()
     }
 
-    private func giveUp(_ problem: String, afterMs delayMs: Int64) {
+    private func giveUp(_ fault: String, afterMs delayMs: Int64) {
         cancelTimeout()
-        timeout = loop.schedule(afterMilliseconds: delayMs) { [weak self] in self?.answer(.failed(problem)) }
+        timeout = loop.schedule(afterMilliseconds: delayMs) { [weak self] in self?.answer(.failed(fault)) }
     }
 
     private func finished(_ answer: Answer) {

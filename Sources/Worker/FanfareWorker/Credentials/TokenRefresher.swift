@@ -116,7 +116,7 @@ final class TokenRefresher: CredentialSource {
             guard let self else { return }
             switch answer {
             case .read(let bytes): perform(exchange.fileRead(bytes), after: nil)
-            case .failed(let problem): perform(exchange.fileRead(nil, problem: problem), after: nil)
+            case .failed(let fault): perform(exchange.fileRead(nil, fault: fault), after: nil)
             }
         }
     }
@@ -191,7 +191,7 @@ final class TokenRefresher: CredentialSource {
 
     /// Sends wait for the next token when one is granted for a few seconds or none.
     private func warn(of token: AccessToken) {
-        guard let trouble = token.lifetimeTrouble, lifetimeWarnings.admits(now: project.loop.now) else { return }
+        guard let trouble = token.lifetimeFault, lifetimeWarnings.admits(now: project.loop.now) else { return }
         project.logger.warning(
             "The token endpoint's expires_in is unusable: a token is fetched once in 10 s at most. Check token_uri.",
             metadata: ["expires_in": "\(trouble)", "used_for_s": "\(token.expiresInSeconds)"]

@@ -23,7 +23,7 @@ final class ProjectRunner {
     private let copier: AudienceCopier
     let janitor: Janitor
     private let stateCheck: StateCheck
-    private let trouble: TroubleReporter
+    private let trouble: ConditionReporter
     let session: ProjectSession
     private var link: XMPPLink?
     private var needsSend = false
@@ -56,7 +56,7 @@ final class ProjectRunner {
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
         stateCheck = StateCheck(project: context)
-        trouble = TroubleReporter(project: context, credentials: credentials)
+        trouble = ConditionReporter(project: context, credentials: credentials)
         session = ProjectSession(
             project: context,
             claimer: claimer,

@@ -8,7 +8,7 @@ internal import StreamWire
 /// permanent error. Logs each fault with its remedy.
 final class StateCheck {
     private let project: ProjectContext
-    private var reports: [RedisObstacle: LogThrottle] = [:]
+    private var reports: [RedisFault: LogThrottle] = [:]
     private var checks = LogThrottle(seconds: 5)
 
     init(project: ProjectContext) { self.project = project }
@@ -23,14 +23,14 @@ final class StateCheck {
         project.redis.send(FunctionLibrary.check(project.keys)) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .success(let value): report(RedisObstacle.parse(value) ?? [])
+            case .success(let value): report(RedisFault.parse(value) ?? [])
             case .failure(let error):
                 project.logger.debug("Keys and rights were not checked.", metadata: ["error": "\(error)"])
             }
         }
     }
 
-    private func report(_ obstacles: [RedisObstacle]) {
+    private func report(_ obstacles: [RedisFault]) {
         reports = reports.filter { obstacles.contains($0.key) }
         for obstacle in obstacles
         where reports[obstacle, default: LogThrottle(seconds: 60)].admits(now: project.loop.now) {
@@ -39,7 +39,7 @@ final class StateCheck {
     }
 }
 
-extension RedisObstacle {
+extension RedisFault {
     var sentence: String {
         switch self {
         case .type:

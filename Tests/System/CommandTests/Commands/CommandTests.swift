@@ -173,10 +173,10 @@ import Testing
             ("admin: { token_file: pipe, listen: \"127.0.0.1:0\" }\n", "admin.token_file (line 1): is not a regular"),
             ("redis: { password_file: /dev/null }\n", "redis.password_file (line 1): is not a regular file"),
         ]
-        for (index, (text, problem)) in rows.enumerated() {
+        for (index, (text, fault)) in rows.enumerated() {
             let file = try redis.folder.write("wrong\(index).yaml", text + project)
             let run = try await CommandRun(["config", "check", "-c", file])
-            #expect(run.status == 78 && run.err.contains(problem), "\(run.err)")
+            #expect(run.status == 78 && run.err.contains(fault), "\(run.err)")
         }
         // A pipe without a writer counts as an empty file; the command does not wait.
         let run = try await CommandRun(["config", "check", "-c", pipe])

@@ -47,7 +47,7 @@ import Testing
         let fleet = FleetSnapshot(projects: [try sample.snapshot()])
         let line = "bank: statement-11 stopped itself: 34.1 % UNREGISTERED, 28,880 wait; "
         #expect(
-            ProjectListCommand.jobsInTrouble(fleet) == [
+            ProjectListCommand.jobsNeedingAttention(fleet) == [
                 line + "`fanfare job resume statement-11 --project bank` continues it"
             ]
         )

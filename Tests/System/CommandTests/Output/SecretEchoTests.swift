@@ -107,12 +107,12 @@ import Testing
             )
             said += await Self.everything(about: configuration)
         } catch {
-            said += error.problems
+            said += error.faults
         }
         let place = row.source == .environment ? "(\(Self.variable(row.path)))" : row.source == .flag ? "(--" : "(line "
-        let problem = said.first { $0.hasPrefix("\(row.path) \(place)") }
-        #expect(problem != nil, "\(said)")
-        if row.shape.isContent { #expect(problem?.contains("holds the content of a file, not ") == true, "\(said)") }
+        let fault = said.first { $0.hasPrefix("\(row.path) \(place)") }
+        #expect(fault != nil, "\(said)")
+        if row.shape.isContent { #expect(fault?.contains("holds the content of a file, not ") == true, "\(said)") }
         #expect(!said.joined().contains(Self.canary), "\(said)")
         #expect(!said.joined().contains("PRIVATE KEY"), "\(said)")
     }
@@ -126,12 +126,12 @@ import Testing
             let secrets = try configuration.loadCheckedSecrets()
             said += ["\(secrets)"] + secrets.warnings
         } catch {
-            said += error.problems
+            said += error.faults
         }
         do throws(ConfigurationError) {
             said.append("\(try configuration.deployment(try configuration.redisPasswords()))")
         } catch {
-            said += error.problems
+            said += error.faults
         }
         guard let deployment = try? RedisDeployment(url: "redis://h") else { return ["no deployment"] }
         let subject = Check.Subject(configuration: configuration, deployment: deployment)
@@ -215,13 +215,13 @@ import Testing
 
     @Test func parserErrorsAreMasked() {
         let pem = "-----BEGIN PRIVATE KEY-----\nMII=\n-----END PRIVATE KEY-----"
-        let rows: [(complaint: String, line: [String], shown: String)] = [
+        let rows: [(message: String, line: [String], shown: String)] = [
             ("Unexpected argument 'redis://u:pa/ss@h'", ["redis://u:pa/ss@h"], "Unexpected argument 'redis://u:…@h'"),
             ("Invalid option: \(pem)", [pem], "Invalid option: [the content of a file]"),
             ("Unknown option '\(pem.prefix { $0 != "=" })'", [pem], "Unknown option '[the content of a file]'"),
             ("The value '{a:b,c:d}' is invalid", ["--at={a:b,c:d}"], "The value '[the content of a file]' is invalid"),
             ("Unknown option '--titel'", ["send", "--titel", "x"], "Unknown option '--titel'"),
         ]
-        for row in rows { #expect(ArgumentMask.masked(row.complaint, arguments: row.line) == row.shown) }
+        for row in rows { #expect(ArgumentMask.masked(row.message, arguments: row.line) == row.shown) }
     }
 }

@@ -20,16 +20,16 @@ import Testing
         let running = try load(old).configuration
         let (configuration, secrets) = try load(projects)
         var probes = 0
-        var problems: [String] = []
+        var faults: [String] = []
         do throws(ConfigurationError) {
             try configuration.confirmMetadataServer(secrets, replacing: running) { _ in
                 probes += 1
                 return answer
             }
         } catch {
-            problems = error.problems
+            faults = error.faults
         }
-        return (probes, problems)
+        return (probes, faults)
     }
 
     private static let legacy = "a: { transport: legacy, server_key_file: key }"

@@ -37,7 +37,7 @@ import Testing
     @Test func hintIsNoProblem() throws {
         _ = try folder.write("fanfare.yaml", "redsi: {}\n")
         let error = #expect(throws: ConfigurationError.self) { try load() }
-        #expect(error?.problems == ["redsi (line 1): unknown key; did you mean redis?"])
+        #expect(error?.faults == ["redsi (line 1): unknown key; did you mean redis?"])
         #expect(error?.hint == "read from \(folder.file("fanfare.yaml")); -c names another file")
     }
 }

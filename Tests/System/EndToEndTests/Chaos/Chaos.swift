@@ -145,6 +145,6 @@ extension ChaosRun {
 private func expectInvariants(_ audit: ChaosAudit, _ load: ChaosLoad) {
     #expect(audit.lost == 0, "a recipient has no result")
     #expect(audit.repeated == 0, "a recipient has more than one result")
-    #expect(audit.problems.isEmpty, "\(audit.problems.prefix(10).joined(separator: "\n"))")
+    #expect(audit.faults.isEmpty, "\(audit.faults.prefix(10).joined(separator: "\n"))")
     if load.isAtMostOnce { #expect(audit.duplicates == 0) } else { #expect(audit.unknown == 0) }
 }

@@ -20,7 +20,7 @@ struct ChaosAudit {
     private(set) var flagged = 0
     private(set) var unknown = 0
     /// All other inconsistencies, in words.
-    private(set) var problems: [String] = []
+    private(set) var faults: [String] = []
 
     private var flaggedTokens: [String] = []
     private var otherTokens: [String] = []
@@ -35,7 +35,7 @@ struct ChaosAudit {
                 examine(job, results[job.id] ?? [], try await rig.job(job.id, in: project), load.isAtMostOnce)
             }
             let unknownJobs = Set(results.keys).subtracting(jobs.map(\.id))
-            if !unknownJobs.isEmpty { problems.append("results of jobs that were not pushed: \(unknownJobs)") }
+            if !unknownJobs.isEmpty { faults.append("results of jobs that were not pushed: \(unknownJobs)") }
             try await examineKeys(project, rig)
         }
         try await examineLedger(rig)
@@ -53,7 +53,7 @@ struct ChaosAudit {
         var seen: Set<Int> = []
         for result in results {
             guard job.tokens.indices.contains(result.i), result.token == job.tokens[result.i] else {
-                problems.append("\(name): a result of a recipient that the job does not have: \(result)")
+                faults.append("\(name): a result of a recipient that the job does not have: \(result)")
                 continue
             }
             guard seen.insert(result.i).inserted else {
@@ -64,13 +64,13 @@ struct ChaosAudit {
             count(result, job.tokens[result.i], isAtMostOnce, name)
         }
         lost += job.tokens.count - seen.count
-        if hash["state"] != "done" { problems.append("\(name) is \(hash["state"] ?? "gone"): \(hash["reason"] ?? "")") }
+        if hash["state"] != "done" { faults.append("\(name) is \(hash["state"] ?? "gone"): \(hash["reason"] ?? "")") }
         for status in ["sent", "failed", "unknown", "cancelled", "expired"]
         where hash[status] != "\(counts[status] ?? 0)" {
-            problems.append("\(name): \(status) is \(hash[status] ?? "-"), with \(counts[status] ?? 0) such results")
+            faults.append("\(name): \(status) is \(hash[status] ?? "-"), with \(counts[status] ?? 0) such results")
         }
-        if hash["total"] != "\(job.tokens.count)" { problems.append("\(name): total is \(hash["total"] ?? "-")") }
-        if hash["retrying"] != "0" { problems.append("\(name): retrying is \(hash["retrying"] ?? "-") at its end") }
+        if hash["total"] != "\(job.tokens.count)" { faults.append("\(name): total is \(hash["total"] ?? "-")") }
+        if hash["retrying"] != "0" { faults.append("\(name): retrying is \(hash["retrying"] ?? "-") at its end") }
     }
 
     private mutating func count(_ result: Rig.Recipient, _ token: String, _ isAtMostOnce: Bool, _ name: String) {
@@ -86,32 +86,32 @@ struct ChaosAudit {
         let expected = ChaosLoad.expected(token)
         let isNamedUnknown = isAtMostOnce && result.status == "unknown"
         if !isNamedUnknown, result.status != expected.status || result.error != expected.error {
-            problems.append("\(name): \(token) should be \(expected.status): \(result)")
+            faults.append("\(name): \(token) should be \(expected.status): \(result)")
         }
     }
 
     private mutating func examineKeys(_ project: String, _ rig: Rig) async throws {
         let left = try await rig.privateKeys(in: project)
-        if !left.isEmpty { problems.append("\(project): remaining private keys: \(left.prefix(5))") }
+        if !left.isEmpty { faults.append("\(project): remaining private keys: \(left.prefix(5))") }
         let waiting = try await rig.client.send(RedisCommand("XLEN", "fanfare:{\(project)}:jobs")).integer
-        if waiting != 0 { problems.append("\(project): \(waiting ?? -1) entries are left in jobs") }
+        if waiting != 0 { faults.append("\(project): \(waiting ?? -1) entries are left in jobs") }
         let dead = try await rig.entries("dead", in: project)
-        if !dead.isEmpty { problems.append("\(project): dead: \(dead.prefix(2))") }
+        if !dead.isEmpty { faults.append("\(project): dead: \(dead.prefix(2))") }
         let feedback = try await rig.entries("feedback", in: project).compactMap { $0["token"] }
-        if Set(feedback).count != feedback.count { problems.append("\(project): feedback contains a token twice") }
+        if Set(feedback).count != feedback.count { faults.append("\(project): feedback contains a token twice") }
         removed.subtract(feedback)
     }
 
     /// Compares the results with the sandbox, which counts duplicates exactly and lists each device's deliveries.
     /// If the flagged recipients have all the counted duplicates, no other recipient has one.
     private mutating func examineLedger(_ rig: Rig) async throws {
-        if !removed.isEmpty { problems.append("no feedback for \(removed.prefix(3))") }
+        if !removed.isEmpty { faults.append("no feedback for \(removed.prefix(3))") }
         let stats = try await rig.stats()
         duplicates = stats.duplicates
-        if stats.accepted > 100_000 { problems.append("\(stats.accepted) sends are more than the sandbox lists") }
+        if stats.accepted > 100_000 { faults.append("\(stats.accepted) sends are more than the sandbox lists") }
         let reached = stats.accepted - stats.duplicates
         if sent > reached || reached > sent + unknown {
-            problems.append("\(sent) results are sent and \(unknown) unknown, but \(reached) devices were reached")
+            faults.append("\(sent) results are sent and \(unknown) unknown, but \(reached) devices were reached")
         }
         var named = 0
         for start in stride(from: 0, to: flaggedTokens.count, by: 500) where named < duplicates {

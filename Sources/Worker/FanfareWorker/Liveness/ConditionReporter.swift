@@ -5,19 +5,19 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Reports what stops a project's sends: a service that cannot be reached, and backpressure. It logs each trouble
+/// Reports what stops a project's sends: a service that cannot be reached, and backpressure. It logs each condition
 /// once a minute and its end, and tells Redis, where `fanfare`, the dashboard and the job hashes show it.
-final class TroubleReporter {
-    private enum Trouble: Hashable {
+final class ConditionReporter {
+    private enum Condition: Hashable {
         case outage(Reachability.Service)
         case pressure(String)
     }
 
     private let project: ProjectContext
     private let credentials: any CredentialSource
-    private var notices: [Trouble: ConditionNotice] = [:]
-    /// When each trouble began, Unix milliseconds.
-    private var begins: [Trouble: Int64] = [:]
+    private var notices: [Condition: ConditionNotice] = [:]
+    /// When each condition began, Unix milliseconds.
+    private var begins: [Condition: Int64] = [:]
     private var report = WorkerReport()
     private var pressure = ""
     private var isWriting = false
@@ -28,7 +28,7 @@ final class TroubleReporter {
     private static let checkMs: Int64 = 1_000
     /// Time between two updates of the reasons of open jobs, while they have one.
     private static let writeNs: UInt64 = 5_000_000_000
-    /// The same without trouble: another worker may have died before it removed them.
+    /// The same while no condition holds: another worker may have died before it removed them.
     private static let quietWriteNs: UInt64 = 60_000_000_000
     /// Redis counts as full for this long after it refused a write.
     private static let fullNs: UInt64 = 5_000_000_000
@@ -68,23 +68,23 @@ final class TroubleReporter {
     // MARK: Log
 
     private func log(_ outage: Reachability.Outage?, of service: Reachability.Service) {
-        let trouble = Trouble.outage(service)
+        let condition = Condition.outage(service)
         var name = project.reachability.name(of: service)
         name = name.prefix(1).uppercased() + name.dropFirst()
-        let action = notices[trouble, default: ConditionNotice(patienceSeconds: 0)]
+        let action = notices[condition, default: ConditionNotice(patienceSeconds: 0)]
             .observe(outage != nil, now: project.loop.now)
-        if let outage { begins[trouble] = outage.sinceMs }
+        if let outage { begins[condition] = outage.sinceMs }
         switch action {
         case .warn:
             project.logger.warning(
                 "\(name) \(Self.sentence(service, outage?.kind ?? .other, hasProxy: project.configuration.proxy != nil))",
-                metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(trouble))"]
+                metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(condition))"]
             )
         case .recover:
             let end =
                 project.reachability.isWithoutFailure(service)
                 ? "answers again." : "was not tried for some time: it is not known whether it can be reached."
-            project.logger.notice("\(name) \(end)", metadata: ["since": "\(since(trouble))"])
+            project.logger.notice("\(name) \(end)", metadata: ["since": "\(since(condition))"])
         case nil: break
         }
     }
@@ -117,10 +117,10 @@ final class TroubleReporter {
     /// - Parameter current: why workers take no jobs; empty for no reason.
     private func logPressure(_ current: String) {
         for kind in Self.pressures where kind != "memory" || project.isFirst {
-            let trouble = Trouble.pressure(kind)
+            let condition = Condition.pressure(kind)
             let holds = kind == current
-            if holds, begins[trouble] == nil { begins[trouble] = project.wallMs }
-            let action = notices[trouble, default: ConditionNotice(patienceSeconds: 0)]
+            if holds, begins[condition] == nil { begins[condition] = project.wallMs }
+            let action = notices[condition, default: ConditionNotice(patienceSeconds: 0)]
                 .observe(holds, now: project.loop.now)
             var logger = project.logger
             if kind == "memory" { logger[metadataKey: "project"] = nil }
@@ -129,18 +129,18 @@ final class TroubleReporter {
                 logger.warning(
                     "No job is taken and nothing is sent until this is over; nothing is dropped.",
                     metadata: [
-                        "cause": "\(OverviewReply.text(ofPressure: kind) ?? kind)", "since": "\(since(trouble))",
+                        "cause": "\(OverviewReply.text(ofPressure: kind) ?? kind)", "since": "\(since(condition))",
                     ]
                 )
-            case .recover: logger.notice("Jobs are taken again.", metadata: ["since": "\(since(trouble))"])
+            case .recover: logger.notice("Jobs are taken again.", metadata: ["since": "\(since(condition))"])
             case nil: break
             }
-            if !holds { begins[trouble] = nil }
+            if !holds { begins[condition] = nil }
         }
     }
 
-    private func since(_ trouble: Trouble) -> String {
-        CalendarTime(unixMs: begins[trouble] ?? project.wallMs).rfc3339
+    private func since(_ condition: Condition) -> String {
+        CalendarTime(unixMs: begins[condition] ?? project.wallMs).rfc3339
     }
 
     // MARK: Redis
@@ -164,7 +164,7 @@ final class TroubleReporter {
         project.redis.send(call) { [weak self] result in
             guard let self else { return }
             isWriting = false
-            // Repeated soon: the change must not wait for the next trouble.
+            // Repeated soon: the change must not wait for the next condition.
             if case .failure = result { nextWrite = min(nextWrite, project.loop.now + Self.writeNs) }
         }
     }
