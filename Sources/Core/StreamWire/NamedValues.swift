@@ -32,7 +32,12 @@ public struct NamedValues: Sendable {
     public func number(_ name: String) -> Int64? { self[name]?.integer }
 
     /// A number from 0 to 10¹⁵, so that sums of it cannot overflow; 0 where there is none.
-    package func count(_ name: String) -> Int64 { min(1_000_000_000_000_000, max(0, number(name) ?? 0)) }
+    package func count(_ name: String) -> Int64 { max(0, Self.bounded(number(name) ?? 0)) }
+
+    /// A number of at most 10¹⁵ either way, so that sums and differences of such numbers cannot overflow.
+    package static func bounded(_ number: Int64) -> Int64 {
+        min(1_000_000_000_000_000, max(-1_000_000_000_000_000, number))
+    }
 
     /// Whether a flag is set; a flag that is not there is not.
     public func flag(_ name: String) -> Bool { number(name) ?? 0 != 0 }

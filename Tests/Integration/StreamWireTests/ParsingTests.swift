@@ -70,6 +70,25 @@ import Testing
         #expect(parsed.claims.first?.recipients == expected)
     }
 
+    /// Sums and differences of these numbers must not trap, whatever Redis answers.
+    @Test(arguments: [
+        ("9223372036854775807", Int64(1_000_000_000_000_000)), ("-9223372036854775808", -1_000_000_000_000_000),
+    ])
+    func numbersOfAClaimAreBounded(number: String, bounded: Int64) throws {
+        let claim = Self.pairs([
+            "job": Self.text("j"), "batch": Self.text("0"), "epoch": Self.text("9"), "pass": Self.text("first"),
+            "from": Self.text("7"), "watermark": Self.text("128"), "deliveries": Self.text("1"),
+            "recipients": Self.text("one"),
+        ])
+        guard case .array(let words) = Self.reply(claim) else { return }
+        let hostile = words.map { $0 == Self.text("0") ? Self.text(number) : $0 }
+        guard case .reply(let reply)? = ClaimReply.parse(.array(hostile)) else {
+            return #expect(Bool(false), "not parsed")
+        }
+        #expect(reply.nowMs == bounded && reply.holdMs == bounded && reply.nextDueMs == bounded)
+        #expect(reply.permits == bounded && reply.unfinished == bounded)
+    }
+
     @Test func idsAreOrderedAsNumbers() {
         #expect(StreamEntry.isLater("10-0", than: "9-5") && !StreamEntry.isLater("9-5", than: "10-0"))
         #expect(StreamEntry.isLater("7-10", than: "7-9") && !StreamEntry.isLater("7-9", than: "7-9"))

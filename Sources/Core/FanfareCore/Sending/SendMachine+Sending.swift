@@ -236,7 +236,7 @@ extension SendMachine {
             batches[slot].unsent.repeatPassed(check.position)
             enqueue(slot)
         } else {
-            waitForRate(check.position, slot, untilMs: now.projectMs + max(0, waitMs))
+            waitForRate(check.position, slot, untilMs: now.projectMs + max(0, NamedValues.bounded(waitMs)))
         }
         retire(slot)
     }

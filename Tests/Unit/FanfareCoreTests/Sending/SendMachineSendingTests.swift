@@ -290,7 +290,7 @@ import Testing
         rig.expectEmpty()
     }
 
-    @Test(arguments: [0, 3_000])
+    @Test(arguments: [0, 3_000, .max])
     func redisDecidesOnARecipientThatWasRefusedLately(waitMs: Int64) {
         var rig = MachineRig()
         rig = rig.hearing(.rate(recipient: "token:t0", untilMs: rig.now.projectMs))
