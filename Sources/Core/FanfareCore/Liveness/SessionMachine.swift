@@ -44,11 +44,11 @@ public struct SessionMachine: Sendable {
     enum Registration: Equatable, Sendable {
         /// Followed by `registering`.
         case unknown
-        /// Followed by `held`, `outdated` or `waiting`.
+        /// Followed by `held`, `outdated`, `waiting` or, without a connection, `unknown`.
         case registering
-        /// The name that is being registered was declared dead. Followed by `registering` or `waiting`.
+        /// The name that is being registered was declared dead. Followed by `registering`, `waiting` or `unknown`.
         case outdated
-        /// The registration failed. Followed by `registering`.
+        /// The registration failed. Followed by `registering` or `unknown`.
         case waiting
         /// The name was registered, and not declared dead since. Followed by `registering` or `unknown`.
         case held

@@ -191,7 +191,7 @@ extension SendMachine {
     mutating func retire(_ slot: Int) {
         guard batches[slot].isQuiet else { return }
         if batches[slot].state == .stopping {
-            // From here on it is another worker's; if the call is lost, the lease makes up for it.
+            // From here on it is another worker's; if the call is lost, the next comparison gives it back.
             actions.append(.release(batch: batches[slot].name, epoch: batches[slot].source.epoch, watermark: nil))
             batches[slot].state = batches[slot].state.after(.release)
         }

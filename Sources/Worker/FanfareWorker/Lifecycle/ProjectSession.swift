@@ -140,19 +140,19 @@ final class ProjectSession {
             known: project.machine.known
         )
         send(command) { session, result in
-            switch result {
-            case .success(let value):
+            if case .success(let value) = result, let reply = ReconcileReply(value) {
                 session.comparisonFailures.reset()
-                return .compared(lost: ReconcileReply(value)?.lost ?? [])
-            case .failure(let error):
-                if session.comparisonFailures.admits(now: session.project.loop.now) {
-                    session.project.logger.warning(
-                        "Redis cannot say yet which batches this worker holds.",
-                        metadata: ["error": "\(error)"]
-                    )
-                }
-                return .comparisonFailed
+                return .compared(lost: reply.lost)
             }
+            var error = "the answer has a form that this version does not know; give every worker the same version"
+            if case .failure(let failure) = result { error = "\(failure)" }
+            if session.comparisonFailures.admits(now: session.project.loop.now) {
+                session.project.logger.warning(
+                    "Redis cannot say yet which batches this worker holds.",
+                    metadata: ["error": "\(error)"]
+                )
+            }
+            return .comparisonFailed
         }
     }
 

@@ -95,6 +95,19 @@ import Testing
         #expect(bench.redis.names.contains("reconcile"))
     }
 
+    /// What Redis holds is not known after it, so nothing is sent.
+    @Test func unreadableComparisonIsRepeated() {
+        connect()
+        bench.redis.answer(.status("OK"))
+        bench.redis.answer(.text("compared"))
+        #expect(!bench.context.isReady)
+        #expect(bench.heard.messages == ["Redis cannot say yet which batches this worker holds."])
+        bench.redis.answer(Self.registered)
+        bench.loop.advance(milliseconds: 200)
+        bench.redis.answer(Self.compared)
+        #expect(bench.context.isReady)
+    }
+
     @Test func refusedComparisonIsRepeated() {
         connect(isSameServer: false)
         bench.redis.answer(.status("OK"))
