@@ -49,7 +49,7 @@ struct BatchTable {
         batches.indices.contains(slot) && batches[slot].isHeld ? batches[slot] : nil
     }
 
-    /// Whether no batch is held, and so no job.
+    /// Whether nothing is left: no batch, and no job. A job leaves with its last batch.
     var isEmpty: Bool { count == 0 && freeJobs.count == jobs.count && jobSlots.isEmpty }
 
     /// All batches that are held.

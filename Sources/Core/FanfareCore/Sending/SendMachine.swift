@@ -101,7 +101,7 @@ public struct SendMachine {
     /// Whether everything that was decided is on its way to Redis.
     public var isWritten: Bool { flushes.allSatisfy { !(batch($0)?.isDirty ?? false) } }
     /// Whether it holds no batch.
-    public var isEmpty: Bool { batches.isEmpty }
+    public var isEmpty: Bool { batches.count == 0 }
     /// Whether nothing is in flight and nothing is left to send.
     public var isIdle: Bool { inFlight == 0 && queue.isEmpty }
 

@@ -40,7 +40,7 @@ struct WorkerCommand: AsyncParsableCommand {
     @Option(help: .value("text", "Name of this process among the workers; unique in the fleet."))
     var name: String?
 
-    @Option(help: .value("n", "Sends in flight at once, per project."))
+    @Option(name: .customLong("max-in-flight"), help: .value("n", "Sends in flight at once, per project."))
     var maximumInFlight: String?
 
     @Option(

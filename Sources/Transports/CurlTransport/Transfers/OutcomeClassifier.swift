@@ -127,7 +127,7 @@ enum CurlCode {
         case 5, 6: .name
         case 7, 16, 18, 52, 55, 56, streamError: .connection
         case operationTimedOut: .timeout
-        case 35, 58, 59, 66, 77, 80, 83, 90, 91, 98: .tls
+        case 35, 58, 77, 83: .tls
         case peerNotVerified: VerifyResult.isAboutAuthority(verifyResult) ? .authority : .certificate
         default: .other
         }

@@ -17,6 +17,9 @@ final class ProjectSession {
     private var comparisonFailures = LogThrottle(seconds: 10)
     private var registrationFailures = LogThrottle(seconds: 10)
 
+    /// The name in the last call to register.
+    private var registering = ""
+
     /// Called when sends and claims may begin.
     var onWork: () -> Void = {}
 
@@ -82,6 +85,8 @@ final class ProjectSession {
         case .forget(let lost): sends.handle(.forgotten(lost))
         case .register: register()
         case .hold(let newsCursor, let since):
+            // A worker that leaves takes its next name at once, and registers it no more.
+            guard registering == project.leaseName else { break }
             project.leases.hold(project.project.id, until: since + project.configuration.leaseSpanNs)
             claimer.plan.registered(newsCursor: newsCursor)
         case .loseLease:
@@ -159,7 +164,8 @@ final class ProjectSession {
     private func register() {
         // The lease begins before the call is sent: Redis may apply it at any time after this.
         let askedNs = SystemClock.bootNs
-        send(FunctionLibrary.register(project.keys, worker: project.leaseName)) { session, result in
+        registering = project.leaseName
+        send(FunctionLibrary.register(project.keys, worker: registering)) { session, result in
             switch result {
             case .success(let value):
                 session.registrationFailures.reset()

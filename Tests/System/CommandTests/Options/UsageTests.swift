@@ -1,4 +1,5 @@
 import ArgumentParser
+import FanfareConfiguration
 import FanfareModel
 import Testing
 
@@ -6,6 +7,14 @@ import Testing
 
 @Suite struct UsageTests {
     private static let send = ["send", "--project", "demo"]
+
+    /// The page Configuration and the units name these flags.
+    @Test func everyFlagOfASettingIsAnOptionOfTheWorker() {
+        let help = Fanfare.helpMessage(for: WorkerCommand.self)
+        let flags = Settings.all.compactMap(\.flag)
+        #expect(flags.count > 5)
+        for flag in flags { #expect(help.contains("--\(flag) "), "--\(flag)") }
+    }
 
     @Test(arguments: [
         send + ["--token", "a", "--token", "b", "--title", "t", "--body", "b", "--data", "k=v", "--data", "l=a=b"],
@@ -19,6 +28,7 @@ import Testing
         send + [
             "--tokens-file", "f", "--title", "x", "--id", "i", "--local-time", "2027-03-01T09:00", "--zone-column", "z",
         ],
+        ["worker", "--name", "w", "--max-in-flight", "10", "--log-level", "info", "--admin-listen", "127.0.0.1:9464"],
         ["topic", "ls", "--token", "a", "--token", "b", "--project", "p", "--id", "i", "--json"],
         ["job", "preview", "f"], ["job", "preview", "-", "--recipient", "3", "--project", "p", "--json"],
         send + ["--token", "a", "--title", "x", "--no-check"], ["init"], ["init", "--sandbox", "--project", "p"],

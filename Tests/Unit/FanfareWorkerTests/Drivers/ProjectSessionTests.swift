@@ -181,6 +181,17 @@ import Testing
         #expect(bench.leases.held.map(\.name) == ["w.0.2"])
     }
 
+    /// A worker that leaves takes its next name, which it does not register.
+    @Test func registrationAnsweredAfterTheWorkerLeftHoldsNoName() {
+        connect()
+        for answer in [.status("OK"), Self.compared] { bench.redis.answer(answer) }
+        bench.runner.drain()
+        bench.runner.leave {}
+        #expect(bench.redis.waiting.first?.name == "register")
+        bench.redis.answer(Self.registered)
+        #expect(bench.leases.held.isEmpty)
+    }
+
     @Test func drainingWorkerDoesNotRegister() {
         work()
         bench.runner.drain()
