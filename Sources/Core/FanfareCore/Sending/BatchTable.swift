@@ -1,9 +1,12 @@
+internal import FanfareModel
+
 /// The batches that a machine holds, and their jobs, each in a slot of its own. A slot is used again when it is free.
 ///
 /// Functions that every send calls are `mutating`, although they change nothing: any other call copies the table.
 struct BatchTable {
-    /// They are changed in place, so a free slot holds ``HeldBatch/free`` and not nil.
-    private var batches: [HeldBatch] = []
+    /// By slot. Only the batches in slots in use are read and changed from outside, in place: an accessor would copy the
+    /// whole batch at each look. A free slot holds ``HeldBatch/free`` and not nil.
+    var held: [HeldBatch] = []
     private var freeSlots: [Int] = []
     /// Batches that are held.
     private(set) var count = 0
@@ -13,17 +16,18 @@ struct BatchTable {
     private var freeJobs: [Int] = []
     private var jobSlots: [String: Int] = [:]
 
-    /// The batch in a slot in use. It is changed in place.
-    subscript(slot: Int) -> HeldBatch {
-        @inline(__always) _read { yield batches[slot] }
-        @inline(__always) _modify { yield &batches[slot] }
-    }
-
     /// The round over the members of a device group, the only recipient of the batch in a slot; nil without one.
     subscript(roundOf slot: Int) -> GroupRound? {
-        @inline(__always) _read { yield rounds.isEmpty ? nil : rounds[slot] }
+        get { rounds[slot] }
         _modify { yield &rounds[slot] }
     }
+
+    /// Whether any batch has a round: asked before each send.
+    var hasRounds: Bool { !rounds.isEmpty }
+
+    /// Members of the group of the batch in a slot that no request has begun for.
+    @inline(__always)
+    mutating func roundCount(_ slot: Int) -> Int { rounds.isEmpty ? 0 : rounds[slot]?.unsent.count ?? 0 }
 
     /// The job in a job slot in use. It is changed in place.
     subscript(job slot: Int) -> HeldJob {
@@ -31,50 +35,54 @@ struct BatchTable {
         @inline(__always) _modify { yield &jobs[slot] }
     }
 
+    /// How the job of the batch in a slot in use ends before its time; nil if it does not.
+    @inline(__always)
+    mutating func ending(_ slot: Int) -> ResultStatus? { jobs[held[slot].job].ending }
+
     /// The job of the batch in a slot in use. It is changed in place.
     subscript(jobOf slot: Int) -> HeldJob {
-        @inline(__always) _read { yield jobs[batches[slot].job] }
-        @inline(__always) _modify { yield &jobs[batches[slot].job] }
+        @inline(__always) _read { yield jobs[held[slot].job] }
+        @inline(__always) _modify { yield &jobs[held[slot].job] }
     }
 
     /// The job of a batch that is prepared.
     @inline(__always)
     mutating func sendJob(_ slot: Int) -> SendJob {
-        guard let job = jobs[batches[slot].job].job else { preconditionFailure("a prepared batch has its job") }
+        guard let job = jobs[held[slot].job].job else { preconditionFailure("a prepared batch has its job") }
         return job
     }
 
     /// The batch in a slot; nil if the slot is free or unknown.
-    func held(_ slot: Int) -> HeldBatch? {
-        batches.indices.contains(slot) && batches[slot].isHeld ? batches[slot] : nil
+    func batch(_ slot: Int) -> HeldBatch? {
+        held.indices.contains(slot) && held[slot].isHeld ? held[slot] : nil
     }
 
     /// Whether nothing is left: no batch, and no job. A job leaves with its last batch.
     var isEmpty: Bool { count == 0 && freeJobs.count == jobs.count && jobSlots.isEmpty }
 
     /// All batches that are held.
-    var all: some Sequence<HeldBatch> { batches.lazy.filter(\.isHeld) }
+    var all: some Sequence<HeldBatch> { held.lazy.filter(\.isHeld) }
 
     /// The slots of the batches that match.
     func slots(where isWanted: (HeldBatch) -> Bool) -> [Int] {
-        batches.indices.filter { batches[$0].isHeld && isWanted(batches[$0]) }
+        held.indices.filter { held[$0].isHeld && isWanted(held[$0]) }
     }
 
     mutating func insert(_ batch: HeldBatch) -> Int {
         count += 1
         jobs[batch.job].batches += 1
         guard let slot = freeSlots.popLast() else {
-            batches.append(batch)
-            return batches.count - 1
+            held.append(batch)
+            return held.count - 1
         }
-        batches[slot] = batch
+        held[slot] = batch
         return slot
     }
 
     /// Removes a batch, and its job with the job's last batch.
     mutating func remove(_ slot: Int) {
-        let job = batches[slot].job
-        batches[slot] = .free
+        let job = held[slot].job
+        held[slot] = .free
         rounds[slot] = nil
         freeSlots.append(slot)
         count -= 1

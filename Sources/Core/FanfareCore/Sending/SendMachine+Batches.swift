@@ -22,7 +22,9 @@ extension SendMachine {
     private mutating func beginBatch(_ claim: Claim, _ job: Int) {
         let slot = batches.insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
         if let ending = claim.ending.flatMap(ResultStatus.init) { batches[job: job].ending = ending }
-        if let ending = batches[job: job].ending { batches[slot].state = batches[slot].state.after(.end(ending)) }
+        if let ending = batches[job: job].ending {
+            batches.held[slot].state = batches.held[slot].state.after(.end(ending))
+        }
         prepare(slot)
         if gate.isDraining, batch(slot)?.state.isPreparing ?? false { stop(slot) }
     }
@@ -41,11 +43,11 @@ extension SendMachine {
 
     /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.
     mutating func prepare(_ slot: Int) {
-        guard let job = batches[jobOf: slot].job, !batches[slot].isQuarantined || quarantine.isHeld else { return }
-        batches[slot].prepare(job)
+        guard let job = batches[jobOf: slot].job, !batches.held[slot].isQuarantined || quarantine.isHeld else { return }
+        batches.held[slot].prepare(job)
         actions.append(.batchBegan(slot: slot))
-        if batches[slot].deliveries > 1 {
-            let batch = batches[slot]
+        if batches.held[slot].deliveries > 1 {
+            let batch = batches.held[slot]
             actions.append(.meter(.tookOver))
             // In a batch that a pause gave back nothing is in doubt: no worker died.
             if !batch.maybeSent.isEmpty {
@@ -57,16 +59,16 @@ extension SendMachine {
             }
         }
         let situation = situation(slot)
-        for position in batches[slot].maybeSent {
-            let recipient = batches[slot].recipients[position]
+        for position in batches.held[slot].maybeSent {
+            let recipient = batches.held[slot].recipients[position]
             let refused = situation.job.adapter.flatMap { rules.refused(recipient, situation.job, $0) }
             write(refused ?? rules.doubtful(recipient, situation), position, slot)
         }
-        switch batches[slot].state {
+        switch batches.held[slot].state {
         case .ending: endUnsent(slot)
         case .sending where gate.isDraining: stop(slot)
         case .sending:
-            if batches[slot].open == 0 { closeIfDone(slot) } else { enqueue(slot) }
+            if batches.held[slot].open == 0 { closeIfDone(slot) } else { enqueue(slot) }
         case .preparing, .stopping, .lost, .closed, .released: preconditionFailure("the batch was just prepared")
         }
     }
@@ -110,18 +112,18 @@ extension SendMachine {
 
     /// Gives back what of a batch was not sent; the batch itself goes back when it is quiet.
     mutating func stop(_ slot: Int) {
-        let isPreparing = batches[slot].state.isPreparing
-        batches[slot].state = batches[slot].state.after(.stop)
+        let isPreparing = batches.held[slot].state.isPreparing
+        batches.held[slot].state = batches.held[slot].state.after(.stop)
         if isPreparing {
-            let batch = batches[slot]
+            let batch = batches.held[slot]
             // This worker sent nothing of it; Redis knows how far an earlier holder came.
             let watermark = batch.deliveries == 1 ? 0 : nil
             actions.append(.release(batch: batch.name, epoch: batch.source.epoch, watermark: watermark))
             return remove(slot)
         }
-        guard batches[slot].state == .stopping else { return }
+        guard batches.held[slot].state == .stopping else { return }
         dequeue(slot)
-        for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }
+        for position in batches.held[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }
         closeIfDone(slot)
         retire(slot)
     }
@@ -131,16 +133,16 @@ extension SendMachine {
         guard batches.jobSlot(id) != nil else { return }
         for slot in batches.slots(where: { $0.source.job == id }) {
             batches[jobOf: slot].ending = status
-            guard !batches[slot].state.isOver else { continue }
-            batches[slot].state = batches[slot].state.after(.end(status))
-            if !batches[slot].state.isPreparing { endUnsent(slot) }
+            guard !batches.held[slot].state.isOver else { continue }
+            batches.held[slot].state = batches.held[slot].state.after(.end(status))
+            if !batches.held[slot].state.isPreparing { endUnsent(slot) }
         }
     }
 
     private mutating func endUnsent(_ slot: Int) {
         dequeue(slot)
         let situation = situation(slot)
-        for position in batches[slot].unsent.removeAll() { end(position, slot, situation) }
+        for position in batches.held[slot].unsent.removeAll() { end(position, slot, situation) }
         closeIfDone(slot)
     }
 
@@ -148,18 +150,18 @@ extension SendMachine {
     mutating func end(_ position: Int, _ slot: Int) { end(position, slot, situation(slot)) }
 
     private mutating func end(_ position: Int, _ slot: Int, _ situation: OutcomeRules.Situation) {
-        for shared in batches[slot].unsent.sharing(position) {
-            write(rules.end(batches[slot].recipients[shared], situation), shared, slot)
+        for shared in batches.held[slot].unsent.sharing(position) {
+            write(rules.end(batches.held[slot].recipients[shared], situation), shared, slot)
         }
     }
 
     /// Another worker may own the batch from now on.
     mutating func lose(_ slot: Int, _ loss: BatchState.Loss) {
-        let isPreparing = batches[slot].state.isPreparing
-        batches[slot].state = batches[slot].state.after(.lose(loss))
+        let isPreparing = batches.held[slot].state.isPreparing
+        batches.held[slot].state = batches.held[slot].state.after(.lose(loss))
         guard !isPreparing else { return remove(slot) }
         dequeue(slot)
-        _ = batches[slot].unsent.removeAll()
+        _ = batches.held[slot].unsent.removeAll()
         retire(slot)
     }
 
@@ -168,7 +170,7 @@ extension SendMachine {
         let names = Set(names)
         var count = 0
         for slot in batches.slots(where: { names.contains($0.name) }) {
-            if !batches[slot].mayBeClosed { count += 1 }
+            if !batches.held[slot].mayBeClosed { count += 1 }
             lose(slot, .forgotten)
         }
         guard count > 0 else { return }
@@ -189,20 +191,22 @@ extension SendMachine {
 
     /// Lets go of a quiet batch that is over, and gives a quiet batch back that was stopped.
     mutating func retire(_ slot: Int) {
-        guard batches[slot].isQuiet else { return }
-        if batches[slot].state == .stopping {
+        guard batches.held[slot].isQuiet else { return }
+        if batches.held[slot].state == .stopping {
             // From here on it is another worker's; if the call is lost, the next comparison gives it back.
-            actions.append(.release(batch: batches[slot].name, epoch: batches[slot].source.epoch, watermark: nil))
-            batches[slot].state = batches[slot].state.after(.release)
+            actions.append(
+                .release(batch: batches.held[slot].name, epoch: batches.held[slot].source.epoch, watermark: nil)
+            )
+            batches.held[slot].state = batches.held[slot].state.after(.release)
         }
         let outcome: BatchOutcome
-        switch batches[slot].state {
+        switch batches.held[slot].state {
         case .closed: outcome = .closed
         case .released: outcome = .returned
         case .lost: outcome = .lost
         case .preparing, .sending, .stopping, .ending: return
         }
-        let heldNs = now.monotonicNs - min(now.monotonicNs, batches[slot].startedNs)
+        let heldNs = now.monotonicNs - min(now.monotonicNs, batches.held[slot].startedNs)
         actions.append(.meter(.letGo(outcome, afterNs: heldNs)))
         actions.append(.batchEnded(slot: slot, outcome))
         remove(slot)
@@ -212,29 +216,29 @@ extension SendMachine {
 
     /// Puts a batch into the queue, or counts it again if it stands there.
     mutating func enqueue(_ slot: Int) {
-        if !batches[slot].isQueued {
-            batches[slot].isQueued = true
+        if !batches.held[slot].isQueued {
+            batches.held[slot].isQueued = true
             queue.append(slot, to: queueKind(slot), priority: sendJob(slot).spec.priority)
         }
         recount(slot)
     }
 
     mutating func recount(_ slot: Int) {
-        let change = (batches[slot].isQueued ? sendableCount(slot) : 0) - batches[slot].queuedCount
+        let change = (batches.held[slot].isQueued ? sendableCount(slot) : 0) - batches.held[slot].queuedCount
         guard change != 0 else { return }
-        batches[slot].queuedCount += change
+        batches.held[slot].queuedCount += change
         queue.count(change, in: queueKind(slot))
     }
 
     /// Unsent recipients of a batch, for which the worker needs permits and which fill its room. Recipients that wait
     /// for a guard do neither: another job may have to continue before.
     mutating func sendableCount(_ slot: Int) -> Int {
-        guard !isGranted(slot) else { return batches[slot].unsent.leftBelowWatermark }
-        return batches[slot].unsent.leftWithToken + roundCount(slot)
+        guard !isGranted(slot) else { return batches.held[slot].unsent.leftBelowWatermark }
+        return batches.held[slot].unsent.leftWithToken + roundCount(slot)
     }
 
     /// Whether a guard may allow a part of the batch, and the rest later.
-    mutating func isGranted(_ slot: Int) -> Bool { batches[slot].pass == .first && sendJob(slot).isGrantedInParts }
+    mutating func isGranted(_ slot: Int) -> Bool { batches.held[slot].pass == .first && sendJob(slot).isGrantedInParts }
 
     /// Sends nothing more of a batch.
     mutating func dequeue(_ slot: Int) {
@@ -245,8 +249,8 @@ extension SendMachine {
     }
 
     mutating func unqueue(_ slot: Int) {
-        guard batches[slot].isQueued else { return }
-        batches[slot].isQueued = false
+        guard batches.held[slot].isQueued else { return }
+        batches.held[slot].isQueued = false
         recount(slot)
         queue.remove(slot, from: queueKind(slot))
     }

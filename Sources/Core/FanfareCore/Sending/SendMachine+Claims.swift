@@ -127,7 +127,7 @@ extension SendMachine {
         let most = sendJob(slot).maximumPerRequest
         // The probe of a blocked project is one recipient. A refused request says nothing of each of its recipients: they
         // are sent one by one, so that no other is judged with the one that FCM refuses.
-        guard most > 1, gate.blockReason == nil, !batches[slot].hasRefused else { return 1 }
+        guard most > 1, gate.blockReason == nil, !batches.held[slot].hasRefused else { return 1 }
         return min(most, sendableCount(slot), max(1, settings.quotaPerMinute / 4))
     }
 }

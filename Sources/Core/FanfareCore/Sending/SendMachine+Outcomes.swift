@@ -7,11 +7,11 @@ extension SendMachine {
     mutating func completed(_ tag: Int, _ outcome: RequestOutcome) {
         guard let request = requests.remove(tag) else { return }
         let slot = request.slot
-        batches[slot].inFlight -= 1
+        batches.held[slot].inFlight -= 1
         let job = sendJob(slot)
         // Sent again from here at once: the lanes themselves hold back while their origin cannot be reached.
-        if case .unsent = outcome, request.member == nil, batches[slot].state == .sending,
-            batches[slot].unsent.repeatUnsent(request.positions)
+        if case .unsent = outcome, request.member == nil, batches.held[slot].state == .sending,
+            batches.held[slot].unsent.repeatUnsent(request.positions)
         {
             if request.isProbe { gate.mayProbe = true }
             return enqueue(slot)
@@ -39,11 +39,11 @@ extension SendMachine {
         _ job: SendJob
     ) -> Bool {
         let (slot, position) = (request.slot, request.positions[0])
-        let earlier = batches[slot].continuations[position]
+        let earlier = batches.held[slot].continuations[position]
         guard let rest = job.adapter?.ask({ $0.continuation(after: outcome, earlier) }) else { return false }
-        if batches[slot].state == .sending {
-            batches[slot].continuations[position] = rest
-            batches[slot].unsent.repeatPassed(position)
+        if batches.held[slot].state == .sending {
+            batches.held[slot].continuations[position] = rest
+            batches.held[slot].unsent.repeatPassed(position)
             enqueue(slot)
         } else {
             waitForRate(position, slot, untilMs: now.projectMs)
@@ -71,7 +71,7 @@ extension SendMachine {
 
     @inline(__always)
     private mutating func kind(of position: Int, _ slot: Int, _ job: SendJob) -> RecipientKind {
-        job.spec.isPersonal ? batches[slot].recipients[position].kind ?? .token : job.spec.kind
+        job.spec.isPersonal ? batches.held[slot].recipients[position].kind ?? .token : job.spec.kind
     }
 
     /// Learns how FCM fares from an answer to a send.
@@ -89,13 +89,13 @@ extension SendMachine {
             inFlight: requests.count + 1,
             now: now.monotonicNs
         )
-        batches[request.slot].isOverloaded = outcome.isCut || verdicts.contains(where: \.isOverload)
+        batches.held[request.slot].isOverloaded = outcome.isCut || verdicts.contains(where: \.isOverload)
     }
 
     private mutating func settle(_ verdict: Verdict, _ position: Int, _ request: InFlightRequest) {
         let slot = request.slot
-        if batches[slot].source.isManagement {
-            batches[slot].continuations[position] = nil
+        if batches.held[slot].source.isManagement {
+            batches.held[slot].continuations[position] = nil
             let decided = decide(verdict, credential: request.credential)
             return settle(decided, position, slot, startedMs: request.started.projectMs)
         }
@@ -121,8 +121,8 @@ extension SendMachine {
         let draw = random.unit()
         var situation = situation(slot)
         situation.isProjectAccepted = isAccepted
-        for shared in batches[slot].unsent.sharing(position) {
-            let recipient = batches[slot].recipients[shared]
+        for shared in batches.held[slot].unsent.sharing(position) {
+            let recipient = batches.held[slot].recipients[shared]
             let decision = rules.settle(verdict, recipient, startedMs: startedMs, situation, random: draw)
             write(decision, shared, slot)
         }
@@ -230,7 +230,7 @@ extension SendMachine {
     mutating func settleRound(_ slot: Int) {
         guard let round = batches[roundOf: slot], round.isOver else { return }
         batches[roundOf: slot] = nil
-        let recipient = batches[slot].recipients[round.position]
+        let recipient = batches.held[slot].recipients[round.position]
         let decision = rules.settle(round, recipient, situation(slot), random: random.unit())
         write(decision, round.position, slot)
     }

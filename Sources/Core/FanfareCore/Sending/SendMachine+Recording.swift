@@ -13,9 +13,9 @@ extension SendMachine {
 
     /// Follows a decision on a recipient.
     mutating func write(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
-        guard batches[slot].recipients[position].progress != .settled else { return }
+        guard batches.held[slot].recipients[position].progress != .settled else { return }
         if sendJob(slot).reportsFirstAttempts { reportFirstAttempt(decision, position, slot) }
-        batches[slot].recipients[position] = decision.recipient
+        batches.held[slot].recipients[position] = decision.recipient
         if let untilMs = decision.rateRefusedUntilMs {
             refuseRate(rateName(position, slot), untilMs: untilMs, slot)
         }
@@ -30,7 +30,7 @@ extension SendMachine {
 
     /// Tells Redis the outcome of a recipient's first attempt, if it had none before: `stop_if` counts them.
     private mutating func reportFirstAttempt(_ decision: OutcomeRules.Decision, _ position: Int, _ slot: Int) {
-        guard batches[slot].recipients[position].history.attempts == 0 else { return }
+        guard batches.held[slot].recipients[position].history.attempts == 0 else { return }
         let outcome: FirstAttempt?
         switch decision.fate {
         case .result(let record) where record.status == .failed && record.attempts == 0: outcome = .unsendable
@@ -38,55 +38,56 @@ extension SendMachine {
         case .retry: outcome = decision.recipient.history.attempts > 0 ? .retryable : nil
         case .park: outcome = nil
         }
-        if let outcome { batches[slot].pending.firstAttempts.append(outcome.letter) }
+        if let outcome { batches.held[slot].pending.firstAttempts.append(outcome.letter) }
     }
 
     /// The ``RecipientRateLimiter/name(_:kind:)`` of a position.
     @inline(__always)
     mutating func rateName(_ position: Int, _ slot: Int) -> String {
-        let (job, recipient) = (sendJob(slot), batches[slot].recipients[position])
+        let (job, recipient) = (sendJob(slot), batches.held[slot].recipients[position])
         return RecipientRateLimiter.name(recipient.name.string, kind: recipient.kind ?? job.spec.kind)
     }
 
     /// Gives a recipient back that was never sent, with all equal ones.
     mutating func giveBack(_ position: Int, _ slot: Int) {
-        for shared in batches[slot].unsent.sharing(position) {
-            write(rules.giveBack(batches[slot].recipients[shared]), shared, slot)
+        for shared in batches.held[slot].unsent.sharing(position) {
+            write(rules.giveBack(batches.held[slot].recipients[shared]), shared, slot)
         }
     }
 
     /// Lets a recipient, and all equal ones, wait in Redis for its rate.
     mutating func waitForRate(_ position: Int, _ slot: Int, untilMs: Int64) {
         let situation = situation(slot)
-        for shared in batches[slot].unsent.sharing(position) {
-            let recipient = batches[slot].recipients[shared]
+        for shared in batches.held[slot].unsent.sharing(position) {
+            let recipient = batches.held[slot].recipients[shared]
             write(rules.waitForRate(recipient, untilMs: untilMs, situation), shared, slot)
         }
     }
 
     private mutating func writeResult(_ record: ResultRecord, _ position: Int, _ slot: Int) {
         let job = sendJob(slot)
-        guard batches[slot].finish(position) else { return }
+        guard batches.held[slot].finish(position) else { return }
         actions.append(.meter(.finished(record.status, record.failure?.error, maybeDup: record.maybeDup)))
         touch(slot)
         if record.status == .sent, job.isSubscribing {
-            let token = batches[slot].recipients[position].name
-            batches[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
+            let token = batches.held[slot].recipients[position].name
+            batches.held[slot].pending.appendSubscribed(token, topic: job.spec.subscription)
         }
-        let likely = job.sharesRequests ? settings.flushCount : max(Self.leastLikely, batches[slot].lastFlushCount)
-        let expected = batches[slot].state.isEnding ? batches[slot].open + 1 : min(batches[slot].open + 1, likely)
-        if record.attempts == 0 { batches[slot].pending.untried += 1 } else { gate.uncommitted += 1 }
-        batches[slot].pending.append(record, policy: job.results, expected: expected)
+        let likely = job.sharesRequests ? settings.flushCount : max(Self.leastLikely, batches.held[slot].lastFlushCount)
+        let expected =
+            batches.held[slot].state.isEnding ? batches.held[slot].open + 1 : min(batches.held[slot].open + 1, likely)
+        if record.attempts == 0 { batches.held[slot].pending.untried += 1 } else { gate.uncommitted += 1 }
+        batches.held[slot].pending.append(record, policy: job.results, expected: expected)
         flushIfFull(slot)
     }
 
     private mutating func writeRetry(_ position: Int, _ slot: Int, dueMs: Int64, isParked: Bool) {
-        let recipient = batches[slot].recipients[position]
-        guard batches[slot].finish(position) else { return }
+        let recipient = batches.held[slot].recipients[position]
+        guard batches.held[slot].finish(position) else { return }
         touch(slot)
         // A batch that is lost decides nothing: its recipients belong to the next holder.
-        if !batches[slot].state.isLost {
-            batches[slot].pending.retries.append(
+        if !batches.held[slot].state.isLost {
+            batches.held[slot].pending.retries.append(
                 RecordCall.Retry(
                     index: recipient.index,
                     dueMs: dueMs,
@@ -104,14 +105,14 @@ extension SendMachine {
         logBlock(reason)
         gate.block(reason, now: now.monotonicNs)
         touch(slot)
-        batches[slot].pending.blockReason = reason
+        batches.held[slot].pending.blockReason = reason
         writeRetry(position, slot, dueMs: now.projectMs, isParked: true)
     }
 
     /// The probe proved nothing about the project: the next one begins at once.
     mutating func useNoProbe(_ slot: Int) {
         touch(slot)
-        batches[slot].pending.probeUnused = true
+        batches.held[slot].pending.probeUnused = true
     }
 
     /// Reports the first attempts of a fan-out, by which Redis judges its message. Equal recipients share an attempt.
@@ -120,48 +121,48 @@ extension SendMachine {
         // FCM's refusal of a whole multicast is one answer, however many recipients it names.
         let isOneAnswer = verdicts.allSatisfy { $0.refusalOfMessage != nil }
         for index in verdicts.indices.prefix(isOneAnswer ? 1 : verdicts.count)
-        where verdicts[index].countsAttempt && batches[slot].recipients[positions[index]].history.attempts == 0 {
+        where verdicts[index].countsAttempt && batches.held[slot].recipients[positions[index]].history.attempts == 0 {
             if let detail = verdicts[index].refusalOfMessage {
-                batches[slot].pending.appendRefusal(detail)
+                batches.held[slot].pending.appendRefusal(detail)
             } else {
-                batches[slot].pending.answers += 1
+                batches.held[slot].pending.answers += 1
             }
         }
     }
 
     mutating func writeHold(_ milliseconds: Int64, _ slot: Int) {
         touch(slot)
-        batches[slot].pending.holdMs = max(batches[slot].pending.holdMs, milliseconds)
+        batches.held[slot].pending.holdMs = max(batches.held[slot].pending.holdMs, milliseconds)
     }
 
     /// FCM refused a recipient for its rate: every send to it waits, in any job and any worker.
     mutating func refuseRate(_ name: String, untilMs: Int64, _ slot: Int) {
         rates.refuse(name, untilMs: untilMs, nowMs: now.projectMs)
         touch(slot)
-        batches[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
+        batches.held[slot].pending.refusedRates.append(RecordCall.RefusedRate(recipient: name, untilMs: untilMs))
     }
 
     /// The last send of the batch has begun; the fan-out slot may pass on at once.
     mutating func writeAllSent(_ slot: Int) {
-        guard !batches[slot].state.isOver else { return }
-        batches[slot].pending.allSent = true
+        guard !batches.held[slot].state.isOver else { return }
+        batches.held[slot].pending.allSent = true
         touch(slot)
         flush(slot)
     }
 
     /// Asks Redis to confirm that sends below this position may begin.
     mutating func writeWatermark(_ watermark: Int, _ slot: Int) {
-        batches[slot].unsent.watermark.requested = watermark
+        batches.held[slot].unsent.watermark.requested = watermark
         touch(slot)
-        batches[slot].pending.watermark = watermark
+        batches.held[slot].pending.watermark = watermark
         flush(slot)
     }
 
     // MARK: Flushes
 
     mutating func touch(_ slot: Int) {
-        if !batches[slot].isDirty {
-            batches[slot].isDirty = true
+        if !batches.held[slot].isDirty {
+            batches.held[slot].isDirty = true
             flushes.append(slot)
         }
         guard flushes.arm() else { return }
@@ -172,10 +173,10 @@ extension SendMachine {
     ///
     /// A batch of an ending job has its unsent recipients written in one flush: each flush costs Redis a step.
     private mutating func flushIfFull(_ slot: Int) {
-        let count = batches[slot].pending.results.count + batches[slot].pending.retries.count
-        let isLarge = batches[slot].pending.results.objectBytes >= Self.largeFlushBytes
-        let isFull = isLarge || (count >= settings.flushCount && !batches[slot].state.isEnding)
-        if isFull || batches[slot].open == 0 { flush(slot) }
+        let count = batches.held[slot].pending.results.count + batches.held[slot].pending.retries.count
+        let isLarge = batches.held[slot].pending.results.objectBytes >= Self.largeFlushBytes
+        let isFull = isLarge || (count >= settings.flushCount && !batches.held[slot].state.isEnding)
+        if isFull || batches.held[slot].open == 0 { flush(slot) }
     }
 
     mutating func flushAll() {
@@ -188,12 +189,12 @@ extension SendMachine {
     }
 
     private mutating func flush(_ slot: Int) {
-        batches[slot].isDirty = false
-        let source = batches[slot].source
+        batches.held[slot].isDirty = false
+        let source = batches.held[slot].source
         var call = RecordCall(source)
-        swap(&call, &batches[slot].pending)
-        batches[slot].lastFlushCount = call.results.count
-        guard batches[slot].state.isLost else { return submit(call, slot) }
+        swap(&call, &batches.held[slot].pending)
+        batches.held[slot].lastFlushCount = call.results.count
+        guard batches.held[slot].state.isLost else { return submit(call, slot) }
         gate.uncommitted -= call.uncommitted
         gate.uncommitted += call.results.count
         if !call.results.isEmpty { submitLate(call, source, slot) }
@@ -205,12 +206,12 @@ extension SendMachine {
         if !call.blockReason.isEmpty { gate.blockWritten(now: now.monotonicNs) }
         if !call.refused.isEmpty { gate.doubtWritten(now: now.monotonicNs) }
         // The batch closes only after every earlier flush: a call that overtook one would leave it without a batch.
-        call.finish = batches[slot].open == 0 && batches[slot].openFlushes == 0
-        if call.finish, batches[slot].isProbe, !batches[slot].wasSent { call.probeUnused = true }
-        batches[slot].flushNumber += 1
-        batches[slot].openFlushes += 1
-        call.number = batches[slot].flushNumber
-        actions.append(.flush(Flush(slot: slot, source: batches[slot].source, call: call)))
+        call.finish = batches.held[slot].open == 0 && batches.held[slot].openFlushes == 0
+        if call.finish, batches.held[slot].isProbe, !batches.held[slot].wasSent { call.probeUnused = true }
+        batches.held[slot].flushNumber += 1
+        batches.held[slot].openFlushes += 1
+        call.number = batches.held[slot].flushNumber
+        actions.append(.flush(Flush(slot: slot, source: batches.held[slot].source, call: call)))
     }
 
     /// Writes results as facts, which Redis takes from anyone.
@@ -221,8 +222,8 @@ extension SendMachine {
         late.feedback = call.feedback
         late.subscribed = call.subscribed
         if let slot {
-            batches[slot].flushNumber += 1
-            batches[slot].openFlushes += 1
+            batches.held[slot].flushNumber += 1
+            batches.held[slot].openFlushes += 1
         }
         actions.append(.flush(Flush(slot: slot, source: source, call: late)))
     }
@@ -247,7 +248,7 @@ extension SendMachine {
             }
         }
         guard let slot = flush.slot else { return }
-        batches[slot].openFlushes -= 1
+        batches.held[slot].openFlushes -= 1
         switch reply {
         case .ok(let guarded): confirmed(flush.call, guarded, slot)
         case .stale:
@@ -261,15 +262,15 @@ extension SendMachine {
         case .gone:
             // The flush before it, which Redis took, ended the job, and its batches with it.
             guard flush.call.onlyCloses else { return lose(slot, .taken) }
-            batches[slot].state = batches[slot].state.after(.close)
+            batches.held[slot].state = batches.held[slot].state.after(.close)
         }
         retire(slot)
     }
 
     private mutating func confirmed(_ call: RecordCall, _ guarded: GuardedReply, _ slot: Int) {
-        if !call.late { batches[slot].confirmedFlush = max(batches[slot].confirmedFlush, call.number) }
+        if !call.late { batches.held[slot].confirmedFlush = max(batches.held[slot].confirmedFlush, call.number) }
         if let asked = call.watermark { grant(guarded.watermark ?? asked, asked: asked, guarded.waitMs, slot) }
-        if call.finish { batches[slot].state = batches[slot].state.after(.close) }
+        if call.finish { batches.held[slot].state = batches.held[slot].state.after(.close) }
         closeIfDone(slot)
     }
 
@@ -279,18 +280,18 @@ extension SendMachine {
     ///   - asked: the watermark that was asked for; guards or a pause of the job may have allowed less.
     ///   - waitMs: after so long a higher one may be asked for.
     private mutating func grant(_ granted: Int, asked: Int, _ waitMs: Int64, _ slot: Int) {
-        let confirmed = max(batches[slot].unsent.watermark.confirmed, granted)
-        batches[slot].unsent.watermark.confirmed = confirmed
+        let confirmed = max(batches.held[slot].unsent.watermark.confirmed, granted)
+        batches.held[slot].unsent.watermark.confirmed = confirmed
         if granted < asked {
-            batches[slot].unsent.watermark.requested = confirmed
+            batches.held[slot].unsent.watermark.requested = confirmed
             let waitNs = UInt64(min(max(1, waitMs), Self.longestAskMs)) * 1_000_000
-            batches[slot].nextAskNs = now.monotonicNs + waitNs
-            if batches[slot].state == .sending { armWake(batches[slot].nextAskNs) }
+            batches.held[slot].nextAskNs = now.monotonicNs + waitNs
+            if batches.held[slot].state == .sending { armWake(batches.held[slot].nextAskNs) }
         }
-        if batches[slot].isQueued { recount(slot) }
+        if batches.held[slot].isQueued { recount(slot) }
         // It was stopped while it asked.
-        guard batches[slot].state == .stopping else { return }
-        for position in batches[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }
+        guard batches.held[slot].state == .stopping else { return }
+        for position in batches.held[slot].unsent.removeBelowWatermark() { giveBack(position, slot) }
     }
 
     private static var longestAskMs: Int64 { 60_000 }
@@ -313,8 +314,8 @@ extension SendMachine {
 
     /// Closes a batch whose last recipient was reported in a flush that could not say so yet.
     mutating func closeIfDone(_ slot: Int) {
-        guard batches[slot].needsClosing else { return }
-        submit(RecordCall(batches[slot].source), slot)
+        guard batches.held[slot].needsClosing else { return }
+        submit(RecordCall(batches.held[slot].source), slot)
     }
 }
 

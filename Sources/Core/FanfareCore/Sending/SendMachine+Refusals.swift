@@ -28,11 +28,11 @@ extension SendMachine {
     /// - Parameter name: the recipient's ``RecipientRateLimiter/name(_:kind:)``.
     mutating func report(_ failure: Failure, of name: String, _ position: Int, _ request: InFlightRequest) {
         let slot = request.slot
-        guard !batches[slot].state.isLost else { return }
+        guard !batches.held[slot].state.isLost else { return }
         let reason = BlockReason.text(failure)
         touch(slot)
-        batches[slot].pending.refusal = reason
-        let isOwn = batches[slot].recipients[position].history.refusals > 0 && isProjectAccepted(since: name)
+        batches.held[slot].pending.refusal = reason
+        let isOwn = batches.held[slot].recipients[position].history.refusals > 0 && isProjectAccepted(since: name)
         if gate.blockReason == nil, logLimits.admitsRefusal(now: now.monotonicNs) {
             let job = sendJob(slot).id
             log(
@@ -43,11 +43,12 @@ extension SendMachine {
         }
         // Refused for the first time before an accepted send: no evidence any more.
         let isOlder =
-            batches[slot].unsent.hasAwaitedToken(position) && evidence.acceptedSends > batches[slot].acceptedBeforeToken
+            batches.held[slot].unsent.hasAwaitedToken(position)
+            && evidence.acceptedSends > batches.held[slot].acceptedBeforeToken
         guard !isOwn, !isOlder else { return }
         gate.doubt(ByteHash.of(name), now: now.monotonicNs)
-        batches[slot].pending.refused.append(ByteHash.of(name))
-        batches[slot].pending.refusedCredential = request.fingerprint
+        batches.held[slot].pending.refused.append(ByteHash.of(name))
+        batches.held[slot].pending.refusedCredential = request.fingerprint
     }
 
     /// After a 401 a newer access token is fetched first, and the recipient waits for it while others are sent. Sends wait,
@@ -56,12 +57,12 @@ extension SendMachine {
     /// - Returns: whether the recipient is sent again with a newer token, or needs nothing more.
     mutating func isRepeatedWithNewToken(_ position: Int, _ request: InFlightRequest) -> Bool {
         let slot = request.slot
-        let state = batches[slot].state
+        let state = batches.held[slot].state
         let isCurrent = request.credential == gate.resources.credentialGeneration
         if state == .sending {
             guard settings.canRefreshCredential else { return false }
             // A recipient that was refused before was refused a minute ago or more, so with an older token than a fresh one.
-            let hadOlder = batches[slot].recipients[position].history.refusals > 0 && gate.resources.isTokenFresh
+            let hadOlder = batches.held[slot].recipients[position].history.refusals > 0 && gate.resources.isTokenFresh
             if isCurrent, hadOlder, evidence.isAccepted(request.fingerprint) { return false }
             guard awaitToken(position, request, hasNewer: !isCurrent) else { return false }
         }
@@ -79,16 +80,16 @@ extension SendMachine {
     /// Puts a recipient back until a newer access token has come; false if that has happened to it before.
     private mutating func awaitToken(_ position: Int, _ request: InFlightRequest, hasNewer: Bool) -> Bool {
         let slot = request.slot
-        guard batches[slot].unsent.awaitToken(position, hasNewer: hasNewer) else { return false }
-        batches[slot].acceptedBeforeToken = evidence.acceptedSends
+        guard batches.held[slot].unsent.awaitToken(position, hasNewer: hasNewer) else { return false }
+        batches.held[slot].acceptedBeforeToken = evidence.acceptedSends
         enqueue(slot)
         if hasNewer {
             if request.isProbe { gate.mayProbe = true }
             return true
         }
-        if request.isProbe { batches[slot].awaitsTokenForProbe = true }
-        batches[slot].refusedToken = request.credential
-        batches[slot].awaitsTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
+        if request.isProbe { batches.held[slot].awaitsTokenForProbe = true }
+        batches.held[slot].refusedToken = request.credential
+        batches.held[slot].awaitsTokenUntilNs = now.monotonicNs.adding(Self.tokenPatienceNs)
         awaitsToken = true
         return true
     }
@@ -124,14 +125,14 @@ extension SendMachine {
     mutating func releaseWhereTokenCame() {
         awaitsToken = false
         for slot in batches.slots(where: { $0.unsent.awaitsToken }) {
-            let isCurrent = gate.resources.credentialGeneration == batches[slot].refusedToken
-            if isCurrent, now.monotonicNs < batches[slot].awaitsTokenUntilNs {
+            let isCurrent = gate.resources.credentialGeneration == batches.held[slot].refusedToken
+            if isCurrent, now.monotonicNs < batches.held[slot].awaitsTokenUntilNs {
                 awaitsToken = true
                 continue
             }
-            batches[slot].unsent.tokenCame()
-            if batches[slot].awaitsTokenForProbe, gate.blockReason != nil { gate.mayProbe = true }
-            batches[slot].awaitsTokenForProbe = false
+            batches.held[slot].unsent.tokenCame()
+            if batches.held[slot].awaitsTokenForProbe, gate.blockReason != nil { gate.mayProbe = true }
+            batches.held[slot].awaitsTokenForProbe = false
             recount(slot)
         }
         if awaitsToken { armWake(now.monotonicNs.adding(100_000_000)) }
@@ -142,16 +143,16 @@ extension SendMachine {
     /// FCM accepted a send: the project and the credential are in order.
     mutating func accepted(_ request: InFlightRequest) {
         let slot = request.slot
-        guard !batches[slot].source.isManagement, !batches[slot].state.isLost else { return }
+        guard !batches.held[slot].source.isManagement, !batches.held[slot].state.isLost else { return }
         let isNew = evidence.accept(request.fingerprint)
         let isInDoubt = gate.blockReason != nil || !gate.doubted.isEmpty
         guard isInDoubt || isNew else { return }
         touch(slot)
-        if request.fingerprint != 0 { batches[slot].pending.acceptedCredential = request.fingerprint }
+        if request.fingerprint != 0 { batches.held[slot].pending.acceptedCredential = request.fingerprint }
         guard isInDoubt else { return }
-        batches[slot].pending.projectAnswers = true
+        batches.held[slot].pending.projectAnswers = true
         // What was refused before it is no evidence any more.
-        batches[slot].pending.refused = []
+        batches.held[slot].pending.refused = []
     }
 
     // MARK: Blocked
@@ -160,21 +161,21 @@ extension SendMachine {
     var unsentOfOtherJobs: Int {
         (queue.singles.places + queue.fanouts.places).reduce(0) { count, place in
             guard !isRefused(place.slot) else { return count }
-            return count + batches[place.slot].unsent.left + (batches[roundOf: place.slot]?.unsent.count ?? 0)
+            return count + batches.held[place.slot].unsent.left + (batches[roundOf: place.slot]?.unsent.count ?? 0)
         }
     }
 
     /// Whether FCM has refused a recipient of the batch's job since the project is blocked.
     func isRefused(_ slot: Int) -> Bool {
-        !evidence.refusedJobs.isEmpty && evidence.refusedJobs.contains(batches[slot].source.job)
+        !evidence.refusedJobs.isEmpty && evidence.refusedJobs.contains(batches.held[slot].source.job)
     }
 
     /// Whether a batch may be sent from while the project is blocked.
     @inline(__always)
     mutating func maySendWhileBlocked(_ slot: Int) -> Bool {
         // A block holds sends only: operations go to other APIs.
-        gate.blockReason == nil || gate.mayProbe || (batches[slot].isProbe && !batches[slot].wasSent)
-            || batches[slot].source.isManagement
+        gate.blockReason == nil || gate.mayProbe || (batches.held[slot].isProbe && !batches.held[slot].wasSent)
+            || batches.held[slot].source.isManagement
     }
 
     /// A send begins: while the project is blocked, it is its probe.
@@ -188,13 +189,14 @@ extension SendMachine {
     mutating func returnRefused() {
         guard let reason = gate.blockReason else { return }
         let slots = (queue.singles.places + queue.fanouts.places).map(\.slot)
-        for slot in slots where batches[slot].hasRefused && !batches[slot].isProbe && batches[slot].state == .sending {
-            batches[slot].hasRefused = false
+        for slot in slots
+        where batches.held[slot].hasRefused && !batches.held[slot].isProbe && batches.held[slot].state == .sending {
+            batches.held[slot].hasRefused = false
             dequeue(slot)
             let situation = situation(slot)
-            for position in batches[slot].unsent.removeAll() {
-                for shared in batches[slot].unsent.sharing(position) {
-                    let recipient = batches[slot].recipients[shared]
+            for position in batches.held[slot].unsent.removeAll() {
+                for shared in batches.held[slot].unsent.sharing(position) {
+                    let recipient = batches.held[slot].recipients[shared]
                     write(rules.whileBlocked(recipient, situation, reason: reason), shared, slot)
                 }
             }
@@ -217,11 +219,11 @@ extension SendMachine {
     mutating func parkOne(_ failure: Failure) {
         // A send is preferred to an operation: the block is about sends.
         for slot in (queue.singles.places + queue.fanouts.places + queue.managed.places).map(\.slot) {
-            if gate.blockReason != nil, !batches[slot].isProbe { continue }
-            guard let position = batches[slot].unsent.nextWithoutSend() else { continue }
+            if gate.blockReason != nil, !batches.held[slot].isProbe { continue }
+            guard let position = batches.held[slot].unsent.nextWithoutSend() else { continue }
             recount(slot)
-            for shared in batches[slot].unsent.sharing(position) {
-                let recipient = batches[slot].recipients[shared]
+            for shared in batches.held[slot].unsent.sharing(position) {
+                let recipient = batches.held[slot].recipients[shared]
                 write(OutcomeRules.Decision(recipient: recipient, fate: .park(failure)), shared, slot)
             }
             return

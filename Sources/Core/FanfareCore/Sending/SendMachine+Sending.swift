@@ -27,7 +27,7 @@ extension SendMachine {
         let isOverloaded = limit.wasOverloaded(now: now.monotonicNs)
         if isOverloaded || gate.blockReason != nil {
             // A job whose recipients all fail must not be the only one that tries FCM, and a refused one not the probe.
-            func isLast(_ slot: Int) -> Bool { isRefused(slot) || (isOverloaded && batches[slot].isOverloaded) }
+            func isLast(_ slot: Int) -> Bool { isRefused(slot) || (isOverloaded && batches.held[slot].isOverloaded) }
             let messages = queue.singles.places + queue.fanouts.places
             // The newest batch of a refused job is the probe: those before it were tried already.
             let last = messages.filter { isLast($0.slot) }
@@ -48,7 +48,7 @@ extension SendMachine {
         swap(&queue, &self.queue)
         queue.removeDone(done) { slot in
             guard unsentCount(slot) == 0 else { return false }
-            batches[slot].isQueued = false
+            batches.held[slot].isQueued = false
             return true
         }
         swap(&queue, &self.queue)
@@ -69,8 +69,8 @@ extension SendMachine {
             recount(slot)
             if unsentCount(slot) == 0 {
                 done += 1
-                if batches[slot].pass == .first, !batches[slot].hasReportedAllSent, sendJob(slot).isFanout {
-                    batches[slot].hasReportedAllSent = true
+                if batches.held[slot].pass == .first, !batches.held[slot].hasReportedAllSent, sendJob(slot).isFanout {
+                    batches.held[slot].hasReportedAllSent = true
                     writeAllSent(slot)
                 }
             }
@@ -81,7 +81,7 @@ extension SendMachine {
 
     /// Whether the send window of the batch's job has closed, by the latest time that Redis may have now.
     private mutating func isClosed(_ slot: Int, _ now: Instant) -> Bool {
-        guard let closesMs = batches[slot].closesMs else { return false }
+        guard let closesMs = batches.held[slot].closesMs else { return false }
         return now.wallMs + now.projectClockErrorMs >= closesMs
     }
 
@@ -114,12 +114,14 @@ extension SendMachine {
         let isGranted = isGranted(slot)
         while unsentCount(slot) > 0, maySendWhileBlocked(slot) {
             // What waits for a guard needs no permits, and keeps no other batch back.
-            if isGranted, batches[slot].unsent.leftBelowWatermark == 0 { return true }
+            if isGranted, batches.held[slot].unsent.leftBelowWatermark == 0 { return true }
             guard let count = recipients(slot, adapter, most, room) else {
                 // Too few permits for a multicast may be enough for other batches.
                 return adapter.isManagement || (most > 1 && permits.available(now: now.monotonicNs) > 0)
             }
-            if let position = batches[roundOf: slot]?.position, let member = batches[roundOf: slot]?.next() {
+            if batches.hasRounds, let position = batches[roundOf: slot]?.position,
+                let member = batches[roundOf: slot]?.next()
+            {
                 beginRequest(slot, Positions(position), member: member, job, adapter, &room)
             } else {
                 chooseCandidates(slot, count, sharing: most > 1)
@@ -133,28 +135,30 @@ extension SendMachine {
 
     /// Replaces ``candidates`` by the recipients of the next request: of a blocked project by one, at random.
     private mutating func chooseCandidates(_ slot: Int, _ count: Int, sharing isShared: Bool) {
-        guard gate.blockReason != nil, !batches[slot].source.isManagement else {
-            return batches[slot].unsent.next(count, sharing: isShared, into: &candidates)
+        guard gate.blockReason != nil, !batches.held[slot].source.isManagement else {
+            return batches.held[slot].unsent.next(count, sharing: isShared, into: &candidates)
         }
         candidates.removeAll(keepingCapacity: true)
-        if let probe = batches[slot].unsent.nextAtRandom(random.unit()) { candidates.append(probe) }
+        if let probe = batches.held[slot].unsent.nextAtRandom(random.unit()) { candidates.append(probe) }
     }
 
     private mutating func requestWatermark(_ slot: Int, window: Int) {
-        guard batches[slot].state == .sending else { return }
+        guard batches.held[slot].state == .sending else { return }
         if sendJob(slot).isGuarded {
-            let watermark = batches[slot].unsent.watermark
+            let watermark = batches.held[slot].unsent.watermark
             guard watermark.requested == watermark.confirmed else { return }
         }
-        guard now.monotonicNs >= batches[slot].nextAskNs else { return armWake(batches[slot].nextAskNs) }
-        if let watermark = batches[slot].unsent.watermarkToRequest(window: window) { writeWatermark(watermark, slot) }
+        guard now.monotonicNs >= batches.held[slot].nextAskNs else { return armWake(batches.held[slot].nextAskNs) }
+        if let watermark = batches.held[slot].unsent.watermarkToRequest(window: window) {
+            writeWatermark(watermark, slot)
+        }
     }
 
     private mutating func failUnsent(_ slot: Int, _ failure: Failure) {
         let job = sendJob(slot)
-        for position in batches[slot].unsent.removeAll() {
-            for shared in batches[slot].unsent.sharing(position) {
-                write(rules.result(.failed, failure, batches[slot].recipients[shared], job), shared, slot)
+        for position in batches.held[slot].unsent.removeAll() {
+            for shared in batches.held[slot].unsent.sharing(position) {
+                write(rules.result(.failed, failure, batches.held[slot].recipients[shared], job), shared, slot)
             }
         }
     }
@@ -199,23 +203,23 @@ extension SendMachine {
 
     /// Whether a recipient may be sent to now. Otherwise it gets its result, its wait or its rate check.
     private mutating func maySend(_ position: Int, _ slot: Int, _ job: SendJob) -> Bool {
-        if let decision = rules.beforeSend(batches[slot].recipients[position], situation(slot)) {
+        if let decision = rules.beforeSend(batches.held[slot].recipients[position], situation(slot)) {
             write(decision, position, slot)
             // Equal recipients would have shared the send. Each is judged by its own history: one that may still be sent to
             // goes back.
-            for other in batches[slot].unsent.sharing(position).dropFirst() {
-                let recipient = batches[slot].recipients[other]
+            for other in batches.held[slot].unsent.sharing(position).dropFirst() {
+                let recipient = batches.held[slot].recipients[other]
                 write(rules.beforeSend(recipient, situation(slot)) ?? rules.giveBack(recipient), other, slot)
             }
             return false
         }
-        if batches[slot].unsent.removePassed(position) { return true }
+        if batches.held[slot].unsent.removePassed(position) { return true }
         let repeats = countRepeats(position, slot, job)
         switch rates.decide(rateName(position, slot), repeats: repeats, nowMs: now.projectMs) {
         case .send: return true
         case .wait(let untilMs): waitForRate(position, slot, untilMs: untilMs)
         case .check:
-            batches[slot].rateChecks += 1
+            batches.held[slot].rateChecks += 1
             actions.append(.checkRate(RateCheck(slot: slot, position: position, name: rateName(position, slot))))
         }
         return false
@@ -224,16 +228,16 @@ extension SendMachine {
     /// How often this worker was about to send to the recipient in the last minute; 0 for jobs too small to tell.
     private mutating func countRepeats(_ position: Int, _ slot: Int, _ job: SendJob) -> Int {
         guard job.countsRepeats else { return 0 }
-        let hash = ByteHash.of(batches[slot].recipients[position].name)
+        let hash = ByteHash.of(batches.held[slot].recipients[position].name)
         return batches[jobOf: slot].repeats?.count(hash: hash, now: now.monotonicNs) ?? 0
     }
 
     mutating func rateChecked(_ check: RateCheck, waitMs: Int64) {
         let slot = check.slot
         guard batch(slot) != nil else { return }
-        batches[slot].rateChecks -= 1
-        if waitMs <= 0, batches[slot].state == .sending {
-            batches[slot].unsent.repeatPassed(check.position)
+        batches.held[slot].rateChecks -= 1
+        if waitMs <= 0, batches.held[slot].state == .sending {
+            batches.held[slot].unsent.repeatPassed(check.position)
             enqueue(slot)
         } else {
             waitForRate(check.position, slot, untilMs: now.projectMs + max(0, NamedValues.bounded(waitMs)))
@@ -251,16 +255,16 @@ extension SendMachine {
         _ adapter: ProtocolAdapter,
         _ room: inout Room
     ) {
-        if member == nil, case .members(let progress) = batches[slot].recipients[positions[0]].text {
+        if member == nil, case .members(let progress) = batches.held[slot].recipients[positions[0]].text {
             // Its members go out one by one, as permits come.
             batches[roundOf: slot] = GroupRound(position: positions[0], progress: progress, startedMs: now.projectMs)
             return settleRound(slot)
         }
-        let history = batches[slot].recipients[positions[0]].history
+        let history = batches.held[slot].recipients[positions[0]].history
         messageNonce &+= 1
         let attempt = Attempt(
             job: job.id,
-            index: batches[slot].recipients[positions[0]].index,
+            index: batches.held[slot].recipients[positions[0]].index,
             number: history.attempts,
             nonce: messageNonce,
             credentialProject: credentialProject,
@@ -273,12 +277,15 @@ extension SendMachine {
             _ = permits.spend(positions.count, now: now.monotonicNs)
             limit.sent(isRetry: history.attempts > 0, now: now.monotonicNs)
         }
-        if !batches[slot].wasSent, batches[slot].pass == .first, job.spec.sinceMs > 0 {
-            let waited = SendMeter.waited(milliseconds: now.wallMs - job.spec.sinceMs, recipients: batches[slot].count)
+        if !batches.held[slot].wasSent, batches.held[slot].pass == .first, job.spec.sinceMs > 0 {
+            let waited = SendMeter.waited(
+                milliseconds: now.wallMs - job.spec.sinceMs,
+                recipients: batches.held[slot].count
+            )
             actions.append(.meter(waited))
         }
-        batches[slot].wasSent = true
-        batches[slot].inFlight += 1
+        batches.held[slot].wasSent = true
+        batches.held[slot].inFlight += 1
         room[request.route] -= 1
         let tag = requests.insert(
             InFlightRequest(
@@ -302,13 +309,13 @@ extension SendMachine {
         if let member { return RequestRecipients(kind: .token, name: member) }
         var recipients = RequestRecipients(
             kind: job.spec.kind,
-            name: batches[slot].recipients[positions[0]].name.string
+            name: batches.held[slot].recipients[positions[0]].name.string
         )
-        if case .element(let element) = batches[slot].recipients[positions[0]].text {
+        if case .element(let element) = batches.held[slot].recipients[positions[0]].text {
             (recipients.element, recipients.kind) = (element, element.kind)
         }
-        if job.isManagement { recipients.continuation = batches[slot].continuations[positions[0]] }
-        if positions.count > 1 { recipients.texts = positions.map { batches[slot].recipients[$0].name } }
+        if job.isManagement { recipients.continuation = batches.held[slot].continuations[positions[0]] }
+        if positions.count > 1 { recipients.texts = positions.map { batches.held[slot].recipients[$0].name } }
         return recipients
     }
 

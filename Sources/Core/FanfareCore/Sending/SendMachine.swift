@@ -109,7 +109,7 @@ public struct SendMachine {
     public func request(_ tag: Int) -> InFlightRequest? { requests[tag] }
 
     /// The batch in a slot; nil if there is none.
-    public func batch(_ slot: Int) -> HeldBatch? { batches.held(slot) }
+    public func batch(_ slot: Int) -> HeldBatch? { batches.batch(slot) }
 
     /// Batches that it holds.
     public var batchCount: Int { batches.count }
@@ -177,17 +177,17 @@ public struct SendMachine {
     /// A batch's sends that have not begun: of recipients, and of members in a round.
     @inline(__always)
     mutating func unsentCount(_ slot: Int) -> Int {
-        batches[slot].unsent.left + roundCount(slot)
+        batches.held[slot].unsent.left + roundCount(slot)
     }
 
     /// Members of the batch's group that are still to be sent to.
     @inline(__always)
-    mutating func roundCount(_ slot: Int) -> Int { batches[roundOf: slot]?.unsent.count ?? 0 }
+    mutating func roundCount(_ slot: Int) -> Int { batches.roundCount(slot) }
 
     /// Removes a batch, and its job with the last one.
     mutating func remove(_ slot: Int) {
         unqueue(slot)
-        let wasQuarantined = batches[slot].isQuarantined
+        let wasQuarantined = batches.held[slot].isQuarantined
         batches.remove(slot)
         if wasQuarantined { leaveQuarantineUnlessRunning() }
     }
@@ -201,7 +201,7 @@ public struct SendMachine {
     mutating func situation(_ slot: Int) -> OutcomeRules.Situation {
         OutcomeRules.Situation(
             job: sendJob(slot),
-            ending: batches[jobOf: slot].ending,
+            ending: batches.ending(slot),
             now: now
         )
     }

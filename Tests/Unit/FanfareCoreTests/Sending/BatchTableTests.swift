@@ -15,7 +15,9 @@ import Testing
         let (first, second) = (table.insert(Self.batch(job, of: "a")), table.insert(Self.batch(job, of: "a")))
         #expect(first != second && table.count == 2 && table.slots { _ in true } == [first, second])
         table.remove(first)
-        #expect(table.held(first) == nil && table.held(second) != nil && table.held(99) == nil && table.held(-1) == nil)
+        #expect(
+            table.batch(first) == nil && table.batch(second) != nil && table.batch(99) == nil && table.batch(-1) == nil
+        )
         #expect(table.insert(Self.batch(job, of: "a")) == first)
     }
 
@@ -50,7 +52,10 @@ import Testing
     @Test func batchIsChangedInPlace() {
         var table = BatchTable()
         let slot = table.insert(Self.batch(table.openNewJob("a"), of: "a"))
-        table[slot].inFlight += 3
-        #expect(table[slot].inFlight == 3 && table.held(slot)?.inFlight == 3 && table.all.contains { $0.inFlight == 3 })
+        table.held[slot].inFlight += 3
+        #expect(
+            table.held[slot].inFlight == 3 && table.batch(slot)?.inFlight == 3
+                && table.all.contains { $0.inFlight == 3 }
+        )
     }
 }

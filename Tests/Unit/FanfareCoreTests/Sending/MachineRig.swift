@@ -190,7 +190,7 @@ struct MachineRig {
 
     private func check() {
         let pending = machine.batches.slots { _ in true }.map { slot in
-            machine.batches[slot].pending.uncommitted
+            machine.batches.held[slot].pending.uncommitted
         }
         #expect(machine.gate.uncommitted == pending.reduce(0, +) + flushes.reduce(0) { $0 + $1.uncommitted })
         let queued = machine.queue.slots

@@ -38,7 +38,7 @@ import Testing
         rig.confirm(try #require(ask(rig)), Self.reply(3, waitMs: 500))
         rig.send()
         #expect(rig.requests.count == 3)
-        #expect(rig.machine.batches[slot].unsent.watermark == .init(confirmed: 3, requested: 3))
+        #expect(rig.machine.batches.held[slot].unsent.watermark == .init(confirmed: 3, requested: 3))
         // Not before the wait is over.
         #expect(ask(rig) == nil)
         rig.advance(milliseconds: 499)
@@ -65,8 +65,8 @@ import Testing
         // Without guards it would ask again: fewer sends than half a window are below the requested watermark.
         rig.hold(.named(Self.tokens, "j", watermark: 6), Self.spec { $0.stopIf = "failed>5%" })
         rig.send()
-        rig.machine.batches[0].unsent.watermark.confirmed = 7
-        rig.machine.batches[0].unsent.watermark.requested = 8
+        rig.machine.batches.held[0].unsent.watermark.confirmed = 7
+        rig.machine.batches.held[0].unsent.watermark.requested = 8
         rig.send()
         rig.flushNow()
         rig.send()

@@ -48,7 +48,7 @@ import Testing
         rig.answer(Self.page(["a"], next: "x"))
         rig.send()
         rig.answer(.status(503))
-        #expect(rig.machine.batches[slot].continuations.isEmpty)
+        #expect(rig.machine.batches.held[slot].continuations.isEmpty)
         #expect(rig.writeAll().written.hasPrefix("0r"))
     }
 

@@ -242,9 +242,10 @@ import Testing
         rig.hold(.of("single"), .message())
         rig.send()
         #expect(
-            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches[$0.slot].source.job } == [
-                "single", "fanout",
-            ]
+            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches.held[$0.slot].source.job }
+                == [
+                    "single", "fanout",
+                ]
         )
     }
 
@@ -270,9 +271,10 @@ import Testing
         rig.hold(.of("other", count: 2), .message(total: 2))
         rig.send()
         #expect(
-            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches[$0.slot].source.job } == [
-                "other"
-            ]
+            rig.requests.compactMap { rig.machine.request($0.tag) }.map { rig.machine.batches.held[$0.slot].source.job }
+                == [
+                    "other"
+                ]
         )
     }
 
