@@ -33,20 +33,37 @@ public struct Reason: Hashable, Sendable {
         }
     }
 
-    public private(set) var kind: Kind
-    /// The library and its number, such as `libcurl 7`; empty without one.
-    private var code = ""
-    private var text: String
-    private var hint = ""
-    /// What ended the request when it had come back for this reason; empty if this reason ended it.
-    private var end = ""
+    private struct Parts: Hashable {
+        var kind: Kind
+        /// The library and its number, such as `libcurl 7`; empty without one.
+        var code = ""
+        var text: String
+        var hint = ""
+        /// What ended the request when it had come back for this reason; empty if this reason ended it.
+        var end = ""
+    }
+
+    /// Every outcome has room for a reason, and few have one: so a reason takes the room of a pointer.
+    private indirect enum Storage: Hashable { case parts(Parts) }
+
+    private var storage: Storage
+    private var parts: Parts {
+        get {
+            switch storage {
+            case .parts(let parts): parts
+            }
+        }
+        set { storage = .parts(newValue) }
+    }
+
+    public var kind: Kind { parts.kind }
 
     /// - Parameters:
     ///   - code: the library and its number, such as `libcurl 7`.
     ///   - text: what happened; empty if the library says nothing.
     ///   - hint: the remedy.
     public init(_ kind: Kind, code: String = "", _ text: String, hint: String = "") {
-        (self.kind, self.code, self.text, self.hint) = (kind, code, text, hint)
+        storage = .parts(Parts(kind: kind, code: code, text: text, hint: hint))
     }
 
     public init(_ text: String) { self.init(.other, text) }
@@ -54,8 +71,8 @@ public struct Reason: Hashable, Sendable {
     /// This reason of another kind, with a further remedy.
     public func adding(hint more: String, as kind: Kind) -> Reason {
         var reason = self
-        reason.kind = kind
-        reason.hint += reason.hint.isEmpty ? more : "; \(more)"
+        reason.parts.kind = kind
+        reason.parts.hint += parts.hint.isEmpty ? more : "; \(more)"
         return reason
     }
 
@@ -68,13 +85,14 @@ public struct Reason: Hashable, Sendable {
     /// This reason as the cause of `end`, for which the request then ended.
     public func before(_ end: Reason) -> Reason {
         var reason = self
-        reason.end = end.description
+        reason.parts.end = end.description
         return reason
     }
 
     /// The cause in the words of an operator: `Failed to connect (libcurl 7); hint`. It has no durations, so that equal
     /// causes read alike. nil if no cause is known.
     public var cause: String? {
+        let (code, text, hint) = (parts.code, parts.text, parts.hint)
         if kind == .unreachable || (text.isEmpty && code.isEmpty) { return nil }
         let words = code.isEmpty ? text : text.replacing(#/ after \d+ (ms|milliseconds)/#, with: "")
         let cause = code.isEmpty || text.isEmpty ? words + code : "\(words) (\(code))"
@@ -85,6 +103,7 @@ public struct Reason: Hashable, Sendable {
 extension Reason: CustomStringConvertible {
     /// `libcurl 7: Failed to connect; hint`, or `no free stream in time; before: libcurl 7: Failed to connect; hint`.
     public var description: String {
+        let (code, text, hint, end) = (parts.code, parts.text, parts.hint, parts.end)
         let head = code.isEmpty || text.isEmpty ? code + text : "\(code): \(text)"
         let own = hint.isEmpty ? head : "\(head); \(hint)"
         return end.isEmpty ? own : "\(end); before: \(own)"
