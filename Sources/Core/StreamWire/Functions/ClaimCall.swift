@@ -176,7 +176,9 @@ public struct ClaimReply: Equatable, Sendable {
 extension ClaimReply {
     private init(_ reply: NamedValues) throws {
         func text(_ name: String) throws -> String { try NamedValues.required(reply.text(name)) }
-        func number(_ name: String) throws -> Int64 { try NamedValues.bounded(NamedValues.required(reply.number(name))) }
+        func number(_ name: String) throws -> Int64 {
+            try NamedValues.bounded(NamedValues.required(reply.number(name)))
+        }
         nowMs = try number("now")
         projectClockOffsetMs = try number("clock_offset")
         holdMs = try number("hold_ms")
