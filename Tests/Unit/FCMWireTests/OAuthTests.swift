@@ -120,7 +120,7 @@ import Testing
     )
     func namesALifetimeOfNoUse(field: String, seconds: Int64, said: String) {
         let answer = HTTPAnswer(status: 200, body: Array(#"{"access_token":"a",\#(field)}"#.utf8))
-        let token = AccessToken(value: "a", expiresInSeconds: seconds, lifetimeTrouble: said)
+        let token = AccessToken(value: "a", expiresInSeconds: seconds, lifetimeFault: said)
         #expect(TokenRequest.parse(answer) == .success(token))
     }
 
