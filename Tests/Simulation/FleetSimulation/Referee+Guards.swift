@@ -30,8 +30,7 @@ extension Referee {
         }
         guard let rate = guards.rate, isFirst else { return }
         // A retry, also of a recipient that its batch gave back unsent, needs no grant of the rate.
-        let grant =
-            send.name.isRetry ? nil : box.value.batches.held[send.name]?.grants.first { $0.below > send.position }
+        let grant = send.name.isRetry ? nil : box.value.batches[send.name]?.grants.first { $0.below > send.position }
         // A project's hold, a slow connection or a pause keep sends back that were granted: they come on top, later.
         guard let grant, now - grant.at <= Self.promptWithin else { return tally.late += 1 }
         checkRate(rate, of: job.number)

@@ -153,7 +153,7 @@ final class Referee {
         for given in claims where given.ending == .none && !given.isQuarantined && !state.slot.isActive(given.name.job)
         {
             // A job may give the slot up after the batch that takes what its rate allows.
-            guard let batch = state.batches.held[given.name], state.needsTurn(given.name, batch),
+            guard let batch = state.batches[given.name], state.needsTurn(given.name, batch),
                 !state.jobs[given.name.job].isDeferred
             else { continue }
             violate("\(given.name) is claimed without a turn")
@@ -242,7 +242,7 @@ final class Referee {
         guard !clock.hasRolledBack else { return }
         // The failure detector may declare the worker dead a second later.
         if clock.now - (state.value.renewedAt[lease] ?? 0) > 8_100_000 { violate("\(lease) sends past its lease") }
-        guard let record = state.value.batches.held[send.name], record.owner == lease, record.epoch == send.epoch else {
+        guard let record = state.value.batches[send.name], record.owner == lease, record.epoch == send.epoch else {
             return violate("\(send.name) is sent by \(lease), which does not hold it")
         }
     }

@@ -193,7 +193,7 @@ struct Mirror {
             if claim.pass == .retry, claim.deliveries == 1 {
                 // The server chooses the order of a retry batch, and the watermark counts in that order.
                 given.indexes = claim.recipients.map(\.index)
-                state.batches.held[given.name]?.indexes = given.indexes
+                state.batches[given.name]?.indexes = given.indexes
             }
             held.append(Held(worker: worker, claim: claim, given: given))
         }
@@ -233,7 +233,7 @@ struct Mirror {
     private mutating func record(_ at: Int, closes: Bool = false) async throws {
         let item = held[at]
         // Dead workers may not decide, so their batches are skipped until another worker takes them over.
-        guard state.batches.held[item.given.name]?.owner != 0 else {
+        guard state.batches[item.given.name]?.owner != 0 else {
             held.remove(at: at)
             return
         }

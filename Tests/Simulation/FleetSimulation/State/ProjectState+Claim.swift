@@ -25,7 +25,7 @@ extension ProjectState {
         fillSlot(nowMs, referee: referee)
         assignQuarantine(request.lease, request.quarantine)
 
-        let suspect = suspects.first.flatMap { batches.held[$0]?.tally.mode }
+        let suspect = suspects.first.flatMap { batches[$0]?.tally.mode }
         if holdMs == 0, !isPaused, request.most > 0 {
             if quarantined == request.lease, request.quarantine != ClaimCall.Quarantine.none {
                 if request.quarantine != .busy, held(by: request.lease) == 0, let name = suspects.first {
@@ -138,14 +138,14 @@ extension ProjectState {
         epoch: UInt64
     ) {
         let watermark = watermark ?? order.window
-        batches.held[name] = BatchRecord(
+        batches[name] = BatchRecord(
             owner: order.lease,
             epoch: epoch,
             watermark: watermark,
             indexes: indexes,
             handedOn: Array(repeating: false, count: indexes.count)
         )
-        batches.held[name]?.grants = grantedAt.map { [(watermark, $0)] } ?? []
+        batches[name]?.grants = grantedAt.map { [(watermark, $0)] } ?? []
         addClaim(name, of: order.lease)
         if jobs[name.job].kind == .group { groupsOn.insert(name) }
         order.claims.append(
@@ -174,7 +174,7 @@ extension ProjectState {
         let name = BatchName(job: id, part: from / batchSize, isRetry: false)
         if let watermark = rolledBack.removeValue(forKey: name) {
             // After a rollback: the batch had been claimed, and recipients below its watermark may have been sent to.
-            batches.held[name] = BatchRecord(
+            batches[name] = BatchRecord(
                 owner: 0,
                 epoch: 0,
                 watermark: watermark,
@@ -201,10 +201,10 @@ extension ProjectState {
         _ nowMs: Int64,
         quarantine: QuarantineMode? = nil
     ) -> Int? {
-        guard let batch = batches.held[name] else { return nil }
+        guard let batch = batches[name] else { return nil }
         let job = jobs[name.job]
         guard job.isOpen else {
-            batches.held[name] = nil
+            batches[name] = nil
             return nil
         }
         if job.isParked || job.isPaused {
@@ -223,11 +223,11 @@ extension ProjectState {
         }
         let epoch = nextEpoch(nowMs)
         // The new holder numbers its calls from 1.
-        batches.held[name]?.call = 0
-        batches.held[name]?.owner = order.lease
-        batches.held[name]?.epoch = epoch
-        batches.held[name]?.tally.taken(isAlone: quarantine == .exclusive)
-        batches.held[name]?.deliveries += 1
+        batches[name]?.call = 0
+        batches[name]?.owner = order.lease
+        batches[name]?.epoch = epoch
+        batches[name]?.tally.taken(isAlone: quarantine == .exclusive)
+        batches[name]?.deliveries += 1
         addClaim(name, of: order.lease)
         order.claims.append(
             Given(
@@ -253,15 +253,15 @@ extension ProjectState {
         let watermark = jobs[id].ending == .none ? nil : 0
         openBatch(name, indexes: indexes, histories: histories, watermark: watermark, &order, epoch: epoch)
         guard !jobs[id].crashed.isEmpty else { return }
-        batches.held[name]?.tally = CrashTally(crashes: indexes.reduce(0) { max($0, jobs[id].crashed[$1] ?? 0) })
+        batches[name]?.tally = CrashTally(crashes: indexes.reduce(0) { max($0, jobs[id].crashed[$1] ?? 0) })
     }
 
     /// Queues the last given batch for quarantine if its recipients make it a suspect.
     private mutating func setAsideSuspect(_ order: inout Order) {
-        guard let name = order.claims.last?.name, batches.held[name]?.tally.isSuspect == true else { return }
+        guard let name = order.claims.last?.name, batches[name]?.tally.isSuspect == true else { return }
         order.claims.removeLast()
         _ = removeClaim(name, of: order.lease)
-        batches.held[name]?.watermark = 0
+        batches[name]?.watermark = 0
         suspects.append(name)
     }
 

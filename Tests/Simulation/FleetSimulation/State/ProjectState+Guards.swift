@@ -76,7 +76,7 @@ extension ProjectState {
         let id = request.name.job
         let isGuarded = jobs[id].guards != nil
         var reply = GuardedReply()
-        let known = batches.held[request.name]?.watermark ?? 0
+        let known = batches[request.name]?.watermark ?? 0
         if let paused = judge(request, isFirstTime: isFirstTime, nowMs, referee: referee) {
             reply.paused = paused
             if paused == .canary { reply.reason = "canary" }
@@ -84,9 +84,9 @@ extension ProjectState {
         guard isOwned, let asked = request.call.watermark else { return isGuarded ? reply : nil }
         var granted = (watermark: known, waitMs: Int64(1_000))
         if isFirstTime { granted = raise(request.name, known, asked, nowMs, referee: referee) }
-        batches.held[request.name]?.watermark = max(known, granted.watermark)
+        batches[request.name]?.watermark = max(known, granted.watermark)
         if isGuarded, granted.watermark > known {
-            batches.held[request.name]?.grants.append((granted.watermark, referee.now))
+            batches[request.name]?.grants.append((granted.watermark, referee.now))
         }
         if granted.watermark < asked { (reply.watermark, reply.waitMs) = (granted.watermark, granted.waitMs) }
         return isGuarded || reply.watermark != nil ? reply : nil

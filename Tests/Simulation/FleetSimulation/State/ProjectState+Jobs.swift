@@ -128,7 +128,7 @@ extension ProjectState {
     mutating func replay(_ id: Int, referee: Referee) {
         guard jobs[id].isOpen, jobs[id].isParked else { return }
         parked.removeAll { $0 == id }
-        for name in jobs[id].orphans { batches.held[name]?.tally = CrashTally() }
+        for name in jobs[id].orphans { batches[name]?.tally = CrashTally() }
         jobs[id].crashed = [:]
         continueJob(id, referee: referee)
     }

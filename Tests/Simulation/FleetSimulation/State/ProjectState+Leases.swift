@@ -21,8 +21,8 @@ extension ProjectState {
 
     /// Puts a batch without a holder back into the list from which it is claimed.
     mutating func orphan(_ name: BatchName, referee: Referee) {
-        guard jobs[name.job].isOpen, let batch = batches.held[name] else {
-            batches.held[name] = nil
+        guard jobs[name.job].isOpen, let batch = batches[name] else {
+            batches[name] = nil
             groupsOn.remove(name)
             return
         }
@@ -47,13 +47,13 @@ extension ProjectState {
     /// Removes the batch's owner, so that later decisions of the last holder are refused.
     private mutating func disown(_ name: BatchName, referee: Referee) {
         guard !referee.breaks(.keepDeadOwners) else { return }
-        batches.held[name]?.owner = 0
-        batches.held[name]?.epoch = 0
+        batches[name]?.owner = 0
+        batches[name]?.epoch = 0
     }
 
     private mutating func crashed(_ name: BatchName, _ nowMs: Int64, referee: Referee) {
-        guard jobs[name.job].isOpen, batches.held[name] != nil else { return orphan(name, referee: referee) }
-        if batches.held[name]?.tally.workerDied() == .park {
+        guard jobs[name.job].isOpen, batches[name] != nil else { return orphan(name, referee: referee) }
+        if batches[name]?.tally.workerDied() == .park {
             jobs[name.job].crashed = [:]
             park(name.job, nowMs, referee: referee)
         }
@@ -73,7 +73,7 @@ extension ProjectState {
             if isDead {
                 crashed(name, nowMs, referee: referee)
             } else {
-                batches.held[name]?.tally.released()
+                batches[name]?.tally.released()
                 orphan(name, referee: referee)
             }
         }
@@ -113,7 +113,7 @@ extension ProjectState {
             names.insert(name)
             guard !referee.breaks(.closeUnchecked), isForgotten(name, call: known.call, of: lease) else { continue }
             taken.append(name)
-            if let batch = batches.held[name] {
+            if let batch = batches[name] {
                 takeBack(
                     name,
                     of: lease,
@@ -128,14 +128,14 @@ extension ProjectState {
         }
         for name in (claims[lease] ?? []).sorted() where !names.contains(name) {
             // The previous holder of a batch that was taken over may have sent to its recipients.
-            let isUnsent = isSameServer && batches.held[name]?.deliveries == 1
+            let isUnsent = isSameServer && batches[name]?.deliveries == 1
             takeBack(name, of: lease, watermark: isUnsent ? 0 : nil, isKnown: false, referee: referee)
         }
         return taken
     }
 
     private func isForgotten(_ name: BatchName, call: Int, of lease: Int) -> Bool {
-        if let batch = batches.held[name] { return batch.owner == lease && batch.call < call }
+        if let batch = batches[name] { return batch.owner == lease && batch.call < call }
         let job = jobs[name.job]
         // A claimed first-pass batch that no longer exists was finished; only the answer was lost.
         return job.isOpen && (name.isRetry || name.part * batchSize >= job.next)
@@ -149,16 +149,16 @@ extension ProjectState {
         isKnown: Bool = false,
         referee: Referee
     ) {
-        if let watermark { batches.held[name]?.watermark = watermark }
+        if let watermark { batches[name]?.watermark = watermark }
         _ = removeClaim(name, of: lease)
-        if !isKnown { batches.held[name]?.tally.released() }
+        if !isKnown { batches[name]?.tally.released() }
         disown(name, referee: referee)
         orphan(name, referee: referee)
     }
 
     /// Releases a batch without sends in flight.
     mutating func release(_ lease: Int, _ name: BatchName, epoch: UInt64, watermark: Int?, referee: Referee) {
-        guard let batch = batches.held[name], batch.owner == lease, batch.epoch == epoch,
+        guard let batch = batches[name], batch.owner == lease, batch.epoch == epoch,
             claims[lease]?.contains(name) == true
         else { return }
         takeBack(name, of: lease, watermark: watermark, referee: referee)
@@ -167,7 +167,7 @@ extension ProjectState {
     /// Reopens a batch after Redis lost one of its earlier calls. Recipients without a result may have been sent to, so
     /// the watermark covers the whole batch.
     mutating func reopen(_ name: BatchName, of lease: Int, referee: Referee) {
-        takeBack(name, of: lease, watermark: batches.held[name]?.indexes.count, referee: referee)
+        takeBack(name, of: lease, watermark: batches[name]?.indexes.count, referee: referee)
         groupsOn.remove(name)
     }
 }

@@ -67,8 +67,8 @@ extension ProjectState {
 
     /// Ends the first pass of a batch once its last send has begun; answers need no slot.
     private mutating func pass(_ name: BatchName, referee: Referee) {
-        guard !name.isRetry, batches.held[name]?.isSent == false else { return }
-        batches.held[name]?.isSent = true
+        guard !name.isRetry, batches[name]?.isSent == false else { return }
+        batches[name]?.isSent = true
         jobs[name.job].passed += 1
         guard jobs[name.job].passed * batchSize >= jobs[name.job].total else { return }
         guard jobs[name.job].kind == .fanout, slot.isActive(name.job) else { return }
@@ -79,7 +79,7 @@ extension ProjectState {
 
     /// Drops a batch of a job that Redis no longer has.
     private mutating func forget(_ request: RecordRequest) {
-        batches.held[request.name] = nil
+        batches[request.name] = nil
         _ = removeClaim(request.name, of: request.lease)
         groupsOn.remove(request.name)
         // After a rollback to before the job's intake.
@@ -110,7 +110,7 @@ extension ProjectState {
         }
         if isOwned {
             let isHeld = claims[request.lease]?.contains(name) == true
-            referee.decided(request, batch: batches.held[name], isHeld: isHeld)
+            referee.decided(request, batch: batches[name], isHeld: isHeld)
         }
         let isMarkedFirst = referee.breaks(.markBeforeWrite)
         let new = call.results.statuses.filter { jobs[id].done[$0.index] == nil || referee.breaks(.writeTwice) }
@@ -120,10 +120,10 @@ extension ProjectState {
         if failsBetween { return nil }
         if isMarkedFirst { writeEntry(new, of: id, isUnmarked: false, referee: referee) }
 
-        let isFirstTime = isOwned && call.number > (batches.held[name]?.call ?? 0)
-        if isFirstTime { batches.held[name]?.call = call.number }
-        if fresh.count > 0, (batches.held[name]?.tally.crashes ?? 0) > 0 {
-            batches.held[name]?.tally.progressed()
+        let isFirstTime = isOwned && call.number > (batches[name]?.call ?? 0)
+        if isFirstTime { batches[name]?.call = call.number }
+        if fresh.count > 0, (batches[name]?.tally.crashes ?? 0) > 0 {
+            batches[name]?.tally.progressed()
             jobs[id].crashed = [:]
         }
         if jobs[id].kind == .broadcast, fresh.count > 0 {
@@ -143,7 +143,7 @@ extension ProjectState {
             ? applyGuards(request, isOwned: isOwned, isFirstTime: isFirstTime, nowMs, referee: referee) : nil
         if isOwned, call.finish { finish(request, referee: referee) }
         if jobs[id].left == 0 {
-            if let owner = batches.held[name]?.owner { close(name, of: owner) }
+            if let owner = batches[name]?.owner { close(name, of: owner) }
             finishJob(id)
         }
         referee.audit(jobs[id])
@@ -162,21 +162,21 @@ extension ProjectState {
     /// Whether every recipient of the batch has a result or became a retry. False if a rollback lost results that the
     /// holder had written.
     private func isAccountedFor(_ name: BatchName) -> Bool {
-        guard let batch = batches.held[name] else { return true }
+        guard let batch = batches[name] else { return true }
         return batch.indexes.indices.allSatisfy {
             batch.handedOn[$0] || jobs[name.job].done[batch.indexes[$0]] != .none
         }
     }
 
     private func owns(_ request: RecordRequest, referee: Referee) -> Bool {
-        guard let batch = batches.held[request.name] else { return false }
+        guard let batch = batches[request.name] else { return false }
         if referee.breaks(.acceptOldEpochs) { return true }
         guard batch.epoch == request.epoch else { return false }
         return batch.owner == request.lease || referee.breaks(.compareEpochOnly)
     }
 
     private mutating func close(_ name: BatchName, of lease: Int) {
-        batches.held[name] = nil
+        batches[name] = nil
         _ = removeClaim(name, of: lease)
         groupsOn.remove(name)
     }
@@ -220,12 +220,12 @@ extension ProjectState {
     private mutating func handOn(_ request: RecordRequest, _ nowMs: Int64, referee: Referee) {
         let id = request.name.job
         // Recipients that become a retry keep their crash count.
-        let crashes = referee.breaks(.forgetCrashes) ? 0 : batches.held[request.name]?.tally.crashes ?? 0
+        let crashes = referee.breaks(.forgetCrashes) ? 0 : batches[request.name]?.tally.crashes ?? 0
         for item in request.call.retries {
-            guard jobs[id].done[item.index] == .none, let batch = batches.held[request.name],
+            guard jobs[id].done[item.index] == .none, let batch = batches[request.name],
                 let position = batch.indexes.firstIndex(of: item.index), !batch.handedOn[position]
             else { continue }
-            batches.held[request.name]?.handedOn[position] = true
+            batches[request.name]?.handedOn[position] = true
             let history = RecipientHistory(packed: item.packed)
             jobs[id].waiting[item.index] = history
             if crashes > 0 { jobs[id].crashed[item.index] = crashes }
