@@ -31,6 +31,8 @@ public struct HeldBatch {
     let closesMs: Int64?
     /// Before this time no higher watermark is asked for, in nanoseconds: a guard of the job did not allow it.
     var nextAskNs: UInt64 = 0
+    /// Since when a guard of the job has allowed nothing more, in nanoseconds; `UInt64.max` while none delays it.
+    var guardedSinceNs = UInt64.max
     var unsent: UnsentRecipients
     /// The answers so far about a position that needs several requests. Only in memory: another worker starts again.
     var continuations: [Int: TopicListing] = [:]

@@ -17,6 +17,13 @@ struct ProjectQuarantine {
     private var isExclusive = false
     /// When the quarantined batch gives way to other projects, which wait for it; nanoseconds.
     private var endsNs = UInt64.max
+    /// Whether the quarantined batch was given back because a guard delays it.
+    private var isYielding = false
+    /// Before this time no quarantine begins: the worker's other batches may be what the guard waits for; nanoseconds.
+    private var beginsNs: UInt64 = 0
+
+    /// How long a guard may delay a batch before it yields, and how long the worker then runs other batches.
+    static let yieldNs: UInt64 = 2_000_000_000
 
     /// How long other projects wait for a batch that is alone, after its fourth death; twice as long after each further one.
     private static let exclusiveNs: UInt64 = 10_000_000_000
@@ -51,9 +58,17 @@ struct ProjectQuarantine {
     /// Whether the quarantined batch has to give way to other projects.
     func isOver(now: UInt64) -> Bool { isHeld && now >= endsNs }
 
+    /// A guard delays the quarantined batch, which is given back.
+    mutating func yield() { isYielding = true }
+
+    /// Whether a quarantine may begin.
+    func mayBegin(now: UInt64) -> Bool { now >= beginsNs }
+
     /// - Returns: whether the gate has to be told.
-    mutating func leave() -> Bool {
+    mutating func leave(now: UInt64) -> Bool {
         defer {
+            if isYielding { beginsNs = now + Self.yieldNs }
+            isYielding = false
             state = .none
             endsNs = .max
         }

@@ -15,6 +15,7 @@ extension SendMachine {
         updateBlock(reply, askedNs: askedNs)
         for claim in reply.claims { claimed(claim) }
         suspectWaits(reply.suspect)
+        yieldToQuarantine()
         for news in reply.news { handle(news) }
     }
 

@@ -35,7 +35,9 @@ extension SendMachine {
     mutating func suspectWaits(_ mode: QuarantineMode?) {
         guard quarantine.state != .none || mode != nil, !holdsQuarantined else { return }
         // Without a credential it could not be sent, and other projects would wait for it.
-        guard let mode, !gate.resources.isCredentialStuck else { return leaveQuarantine() }
+        guard let mode, !gate.resources.isCredentialStuck, quarantine.mayBegin(now: now.monotonicNs) else {
+            return leaveQuarantine()
+        }
         switch quarantine.state {
         case .waiting(.exclusive), .held(.exclusive): return
         case .waiting(.shared), .held(.shared):
@@ -58,6 +60,20 @@ extension SendMachine {
         quarantine.limit(crashes: claim.crashes, now: now.monotonicNs)
     }
 
+    /// Gives back batches that a guard of their job delays while the quarantine waits for them. A canary or a rate may wait
+    /// for recipients of the suspect, and the suspect for a canary in another batch: neither would ever end.
+    mutating func yieldToQuarantine() {
+        switch quarantine.state {
+        case .none, .waiting: return
+        case .emptying, .held: break
+        }
+        let latest = now.monotonicNs.subtracting(ProjectQuarantine.yieldNs)
+        for slot in batches.slots(where: { $0.state == .sending && $0.guardedSinceNs <= latest }) {
+            if batches.held[slot].isQuarantined { quarantine.yield() }
+            stop(slot)
+        }
+    }
+
     private mutating func enterQuarantine(_ mode: QuarantineMode) {
         quarantine.wait(for: mode)
         actions.append(.enterQuarantine(mode))
@@ -69,6 +85,6 @@ extension SendMachine {
     }
 
     mutating func leaveQuarantine() {
-        if quarantine.leave() { actions.append(.leaveQuarantine) }
+        if quarantine.leave(now: now.monotonicNs) { actions.append(.leaveQuarantine) }
     }
 }

@@ -280,7 +280,10 @@ extension SendMachine {
     ///   - asked: the watermark that was asked for; guards or a pause of the job may have allowed less.
     ///   - waitMs: after so long a higher one may be asked for.
     private mutating func grant(_ granted: Int, asked: Int, _ waitMs: Int64, _ slot: Int) {
-        let confirmed = max(batches.held[slot].unsent.watermark.confirmed, granted)
+        let known = batches.held[slot].unsent.watermark.confirmed
+        let confirmed = max(known, granted)
+        batches.held[slot].guardedSinceNs =
+            granted < asked ? min(confirmed > known ? .max : batches.held[slot].guardedSinceNs, now.monotonicNs) : .max
         batches.held[slot].unsent.watermark.confirmed = confirmed
         if granted < asked {
             batches.held[slot].unsent.watermark.requested = confirmed

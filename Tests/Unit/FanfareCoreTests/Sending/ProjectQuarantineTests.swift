@@ -37,7 +37,7 @@ import Testing
     ])
     func gateIsToldWhereItWasAsked(state: ProjectQuarantine.State, isTold: Bool) {
         var quarantine = Self.quarantine(state)
-        #expect(quarantine.leave() == isTold)
+        #expect(quarantine.leave(now: 0) == isTold)
         #expect(quarantine.state == .none && !quarantine.isHeld)
     }
 
@@ -50,8 +50,19 @@ import Testing
         quarantine.limit(crashes: crashes, now: Self.second)
         let end = Self.second + seconds * Self.second
         #expect(!quarantine.isOver(now: end - 1) && quarantine.isOver(now: end))
-        _ = quarantine.leave()
+        _ = quarantine.leave(now: 0)
         #expect(!quarantine.isOver(now: end))
+    }
+
+    /// The worker's other batches may be what a guard waits for.
+    @Test func quarantineThatYieldedBeginsTwoSecondsLater() {
+        var quarantine = Self.quarantine(.held(.shared))
+        _ = quarantine.leave(now: Self.second)
+        #expect(quarantine.mayBegin(now: Self.second))
+        quarantine.wait(for: .shared)
+        quarantine.yield()
+        _ = quarantine.leave(now: Self.second)
+        #expect(!quarantine.mayBegin(now: 3 * Self.second - 1) && quarantine.mayBegin(now: 3 * Self.second))
     }
 
     @Test func sharedQuarantineHasNoEnd() {

@@ -191,6 +191,56 @@ import Testing
         #expect(rig.state(0) == .sending)
     }
 
+    /// A batch that a guard delays: Redis answers each request for a higher watermark with the present one.
+    private func delay(_ rig: inout MachineRig, suspect: QuarantineMode?, milliseconds: Int64) {
+        rig.send()
+        var guarded = GuardedReply()
+        (guarded.watermark, guarded.waitMs) = (0, 250)
+        if let ask = rig.flushes.firstIndex(where: { $0.call.watermark != nil }) {
+            rig.confirm(ask, .ok(guarded: guarded))
+        }
+        rig.advance(milliseconds: milliseconds)
+        reply(&rig, suspect: suspect)
+    }
+
+    /// Its canary may wait for the suspect, which waits for empty hands.
+    @Test(arguments: [QuarantineMode.shared, .exclusive])
+    func batchThatAGuardDelaysYieldsToASuspect(mode: QuarantineMode) {
+        var rig = MachineRig()
+        rig.hold(.named(["a"], "j", watermark: 0), .message(total: 10_000))
+        reply(&rig, suspect: mode)
+        if mode == .shared { rig.handle(.quarantineBegan(.shared)) }
+        delay(&rig, suspect: mode, milliseconds: 1_999)
+        #expect(rig.state(0) == .sending)
+        delay(&rig, suspect: mode, milliseconds: 1)
+        _ = rig.writeAll()
+        rig.expectEmpty()
+        reply(&rig, suspect: mode)
+        rig.handle(.quarantineBegan(mode))
+        #expect(grant(&rig) == (mode == .shared ? .shared : .exclusive), "its hands are empty")
+    }
+
+    /// Its guard may wait for another batch, which this worker is not given in a quarantine.
+    @Test func quarantinedBatchThatAGuardDelaysYields() {
+        var rig = MachineRig()
+        reply(&rig, suspect: .shared)
+        rig.handle(.quarantineBegan(.shared))
+        var claim = Claim.named(["a"], "j", watermark: 0)
+        claim.isQuarantined = true
+        rig.hold(claim, .message(total: 10_000))
+        delay(&rig, suspect: nil, milliseconds: 1_999)
+        #expect(rig.state(0) == .sending)
+        delay(&rig, suspect: nil, milliseconds: 1)
+        _ = rig.writeAll()
+        rig.expectEmpty()
+        #expect(rig.takeNamed().contains("leaveQuarantine"))
+        reply(&rig, suspect: .shared)
+        #expect(grant(&rig) == ClaimCall.Quarantine.none, "other batches are claimed meanwhile")
+        rig.advance(milliseconds: 2_000)
+        reply(&rig, suspect: .shared)
+        #expect(rig.takeNamed() == ["enterQuarantine shared"])
+    }
+
     @Test func aLostLeaseEndsAQuarantine() {
         var rig = MachineRig()
         rig.claim(.of { $0.isQuarantined = true })
