@@ -29,7 +29,7 @@ public struct SessionMachine: Sendable {
         case awaiting
         /// Redis is asked for this worker's batches. Followed by `retrying`, `pausing` or `ready`.
         case comparing
-        /// The comparison failed. Followed by `comparing`.
+        /// The comparison failed. Followed by `awaiting` or `comparing`.
         case retrying
         /// The server has taken over from another one. Followed by `ready`.
         case pausing
@@ -185,7 +185,7 @@ public struct SessionMachine: Sendable {
     private mutating func fired(_ timer: Timer, _ actions: inout [SessionAction]) {
         switch timer {
         case .quiet: if state == .awaiting { openWhenQuiet(&actions) }
-        case .compare: if state == .retrying { compare(&actions) }
+        case .compare: if state == .retrying { openWhenQuiet(&actions) }
         case .pause: if state == .pausing { begin(&actions) }
         case .register: if registration == .waiting { register(&actions) }
         case .createGroup: if !hasGroup { actions.append(.createGroup) }
@@ -217,14 +217,9 @@ public struct SessionMachine: Sendable {
             state = .awaiting
             return arm(.quiet, afterMs: Self.quietPauseMs, &actions)
         }
-        actions.append(.open(isSameServer: !missedFailover))
-        compare(&actions)
-        actions.append(.writeAgain)
-    }
-
-    private mutating func compare(_ actions: inout [SessionAction]) {
         state = .comparing
-        actions.append(.compare(isSameServer: !missedFailover))
+        let isSameServer = !missedFailover
+        actions += [.open(isSameServer: isSameServer), .compare(isSameServer: isSameServer), .writeAgain]
     }
 
     private mutating func compared(_ lost: [String], _ actions: inout [SessionAction]) {
@@ -243,6 +238,8 @@ public struct SessionMachine: Sendable {
         switch state {
         case .comparing:
             state = .retrying
+            // A flush before the comparison that is repeated would make an older state look like the newest.
+            actions.append(.cut)
             arm(.compare, afterMs: Self.comparePauseMs, &actions)
         case .rechecking: state = .ready(since: moment.now)
         case .disconnected, .awaiting, .retrying, .pausing, .ready, .closed:
@@ -318,7 +315,7 @@ public enum SessionAction: Equatable, Sendable {
     case createGroup
     /// Reads the news of jobs from the first one: another server may number them differently.
     case readNewsAgain
-    /// The connection was lost: no flush is written, and no send begins.
+    /// The connection was lost, or its comparison: no flush is written, and no send begins.
     case cut
     /// See ``FlushTable/open(isSameServer:)``.
     case open(isSameServer: Bool)

@@ -155,7 +155,7 @@ import Testing
         (.awaiting, .tick, .awaiting, []),
 
         (.comparing, .compared, ready, work),
-        (.comparing, .comparisonFailed, .retrying, [.arm(.compare, at: now + 200_000_000)]),
+        (.comparing, .comparisonFailed, .retrying, [.cut, .arm(.compare, at: now + 200_000_000)]),
         (.comparing, .quiet, .comparing, []),
         (.comparing, .compare, .comparing, []),
         (.comparing, .pause, .comparing, []),
@@ -164,7 +164,7 @@ import Testing
         (.retrying, .compared, nil, []),
         (.retrying, .comparisonFailed, nil, []),
         (.retrying, .quiet, .retrying, []),
-        (.retrying, .compare, .comparing, [.compare(isSameServer: true)]),
+        (.retrying, .compare, .comparing, comparison),
         (.retrying, .pause, .retrying, []),
         (.retrying, .tick, .retrying, []),
 
