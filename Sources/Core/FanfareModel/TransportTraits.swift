@@ -147,19 +147,19 @@ public struct TransportTraits: Equatable, Sendable {
     public func sendPath(project: String) -> String { sendPath.replacing("{project}", with: project) }
 
     /// Why a recipient of this kind cannot be sent to; nil if it can.
-    public func refusal(of kind: RecipientKind) -> String? {
+    public func fault(of kind: RecipientKind) -> String? {
         if kinds.contains(kind) { return nil }
         return kind == .fid ? only(.v1) : noCounterpart
     }
 
     /// Why a message cannot have this part; nil if it can.
-    public func refusal(of part: MessagePart) -> String? {
+    public func fault(of part: MessagePart) -> String? {
         if parts.contains(part) { return nil }
         return part == .deliveryReceipt ? only(.xmpp) : noCounterpart
     }
 
     /// Why an operation cannot be carried out; nil if it can.
-    public func refusal(of operation: Operation) -> String? {
+    public func fault(of operation: Operation) -> String? {
         operation == .send || hasManagement ? nil : noCounterpart
     }
 

@@ -3,11 +3,11 @@
 public struct ReadRequest: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         case v1(project: String, Result<V1Send, APIError>)
-        case legacy(Result<LegacySend, LegacyRefusal>)
-        case topics(Result<TopicRequest, TopicRefusal>)
-        case group(Result<GroupRequest, GroupRefusal>)
-        case token(Result<TokenRequest, TokenRefusal>)
-        case identity(Result<IdentityRequest, IdentityRefusal>)
+        case legacy(Result<LegacySend, LegacyRequestError>)
+        case topics(Result<TopicRequest, TopicError>)
+        case group(Result<GroupRequest, GroupError>)
+        case token(Result<TokenRequest, OAuthError>)
+        case identity(Result<IdentityRequest, IdentityError>)
         case metadata
         case subscription(project: String, Result<SubscriptionRequest, APIError>)
         case info(token: String, details: Bool)
@@ -85,14 +85,14 @@ public struct ReadRequest: Equatable, Sendable {
     }
 
     private static func tokenKind(_ body: [UInt8]) -> Kind {
-        do throws(TokenRefusal) {
+        do throws(OAuthError) {
             let form = try TokenForm(body)
             switch form["grant_type"] ?? "" {
             case "urn:ietf:params:oauth:grant-type:jwt-bearer": return .token(Result(try TokenRequest.read(form)))
             case "refresh_token":
                 return .identity(Result(try IdentityRequest.refresh(form)).mapError { .oauth($0) })
             case let grant:
-                throw TokenRefusal("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))")
+                throw OAuthError("unsupported_grant_type", "Invalid grant_type: \(grant.prefix(100))")
             }
         } catch {
             return .token(.failure(error))

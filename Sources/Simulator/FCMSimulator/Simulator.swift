@@ -58,13 +58,13 @@ public struct Simulator: Sendable {
         case .info(let token, let details):
             return answerInfo(read.request, token: token, details: details, now: now)
         case .token(let request):
-            do throws(TokenRefusal) {
+            do throws(OAuthError) {
                 return try credentials.exchange(try request.get(), newToken: newToken, nowMs: callersTime(now))
             } catch {
                 return error.reply
             }
         case .identity(let request):
-            do throws(IdentityRefusal) {
+            do throws(IdentityError) {
                 return try credentials.answer(
                     try request.get(),
                     authorization: read.request.authorization,

@@ -25,10 +25,10 @@ enum ControlPort {
             onListening: onListening
         ) { request in
             guard isLocal(authority: request.headers["host"], hostName: hostName) else {
-                return refusal(403, "The control port answers to names of this machine only.")
+                return errorReply(403, "The control port answers to names of this machine only.")
             }
             guard !request.isBodyTooLarge else {
-                return refusal(413, "A request's body may have \(maximumBytes) bytes.")
+                return errorReply(413, "A request's body may have \(maximumBytes) bytes.")
             }
             let asked = SimulatorRequest(
                 method: request.method,
@@ -44,7 +44,7 @@ enum ControlPort {
         }
     }
 
-    private static func refusal(_ status: Int, _ sentence: String) -> WebReply {
+    private static func errorReply(_ status: Int, _ sentence: String) -> WebReply {
         .text(sentence + "\n", status: status, type: "text/plain")
     }
 

@@ -24,7 +24,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             for header in head.headers { parts.add(header: header.name.lowercased(), header.value) }
             keepsAlive = head.isKeepAlive
             let isHTTP10 = head.version == .http1_0
-            if let sentence = HostRule.refusal(hosts: head.headers["host"], isHTTP10: isHTTP10) {
+            if let sentence = HostRule.fault(hosts: head.headers["host"], isHTTP10: isHTTP10) {
                 parts.refuse(400, sentence)
                 // Close the connection: the boundary between this request and the next is in doubt.
                 keepsAlive = false

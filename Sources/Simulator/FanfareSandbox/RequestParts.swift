@@ -8,7 +8,7 @@ struct RequestParts {
 
     private(set) var request: SimulatorRequest
     /// The error answer in place of the simulator's; nil for a well-formed request.
-    private(set) var refusal: SimulatorReply?
+    private(set) var errorReply: SimulatorReply?
     /// Consumed bytes of this stream that were not yet returned to the peer's window.
     var unreturnedBytes = 0
 
@@ -43,8 +43,8 @@ struct RequestParts {
 
     /// Refuses the request, unless it is refused already.
     mutating func refuse(_ status: Int, _ sentence: String) {
-        guard refusal == nil else { return }
-        refusal = SimulatorReply(
+        guard errorReply == nil else { return }
+        errorReply = SimulatorReply(
             status: status,
             headers: [.init("content-type", "text/plain")],
             body: Array((sentence + "\n").utf8)
@@ -53,7 +53,7 @@ struct RequestParts {
 
     func reply(from host: SimulatorHost) -> SimulatorReply {
         // The metadata server is on the control port only.
-        if refusal == nil, Simulator.isMetadata(request) { return SimulatorReply(status: 404) }
-        return refusal ?? host.respond(to: request)
+        if errorReply == nil, Simulator.isMetadata(request) { return SimulatorReply(status: 404) }
+        return errorReply ?? host.respond(to: request)
     }
 }

@@ -32,7 +32,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
         explain: @escaping @Sendable (any Error) -> String,
         examine: (@Sendable () async throws -> JSONObject)? = nil
     ) {
-        precondition(options.refusal == nil, "the caller checks options.refusal first")
+        precondition(options.fault == nil, "the caller checks options.fault first")
         let redis = LazyRedis(connect: connect)
         let clock = ContinuousClock()
         let start = clock.now
@@ -96,7 +96,7 @@ public struct Dashboard<Redis: RedisSending>: Sendable {
                 meter.add(snapshot)
                 await routes.hub.publish(snapshot, meter)
             } catch {
-                await routes.hub.publish(trouble: routes.explain(error))
+                await routes.hub.publish(readError: routes.explain(error))
             }
             try? await Task.sleep(until: start + .seconds(1))
         }

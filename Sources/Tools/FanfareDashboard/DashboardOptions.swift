@@ -30,12 +30,12 @@ public struct DashboardOptions: Equatable, Sendable {
     public var isLoopback: Bool { Loopback.names(host) }
 
     /// Why the dashboard must not start with these options; nil if it may.
-    public var refusal: String? {
+    public var fault: String? {
         if userHeader != nil, allowedHosts.isEmpty {
             return "only a proxy (--allow-host) can name the user in a header"
         }
-        if let fault = token.flatMap(Self.fault) { return "the token \(fault)" }
-        if let fault = metricsToken.flatMap(Self.fault) { return "the token of the metrics \(fault)" }
+        if let fault = token.flatMap(Self.fault(ofToken:)) { return "the token \(fault)" }
+        if let fault = metricsToken.flatMap(Self.fault(ofToken:)) { return "the token of the metrics \(fault)" }
         if token != nil { return nil }
         if !isLoopback { return "\(host) is not an address of this machine alone, so a token is needed" }
         if !allowedHosts.isEmpty { return "users behind a proxy cannot be distinguished, so a token is needed" }

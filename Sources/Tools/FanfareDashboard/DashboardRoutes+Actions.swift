@@ -75,7 +75,7 @@ extension DashboardRoutes {
         case "push":
             guard let dead = try await projectOperator(project).deadEntry(entry) else { return Self.noSuchEntry }
             let fields: [EditedEntry.Field]
-            do throws(EditedEntry.Refusal) {
+            do throws(EditedEntry.EditError) {
                 fields = try EditedEntry.fields(of: dead, changes: change.body["changes"])
             } catch {
                 return .error(400, "bad_field", error.message)

@@ -100,7 +100,7 @@ extension DashboardRoutes {
         for job in jobs {
             let message: String?
             do {
-                message = try await changeJob(action, job.id, in: job.project, change)?.refusal
+                message = try await changeJob(action, job.id, in: job.project, change)?.errorMessage
             } catch {
                 message = explain(error)
             }
@@ -116,7 +116,7 @@ extension DashboardRoutes {
 
 extension WebReply {
     /// The message of an error; nil for any other reply.
-    fileprivate var refusal: String? {
+    fileprivate var errorMessage: String? {
         guard status >= 400 else { return nil }
         return (try? JSONParser.parse(bytes, limits: JSONLimits()))?.object?["message"]?.string ?? "refused"
     }

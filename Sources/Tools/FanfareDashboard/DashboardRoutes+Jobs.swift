@@ -166,12 +166,12 @@ extension DashboardRoutes {
         )
     }
 
-    /// The fields of a job's hash, and its rate, place and obstacle.
+    /// The fields of a job's hash, and its rate, place and what holds it.
     static func object(_ progress: JobProgress, _ project: String) -> JSONObject {
         var object = FleetJSON.object(progress.status)
         object["project"] = .string(project)
         object["class"] = progress.jobClass.map { .string($0.rawValue) }
-        object["held_by"] = progress.obstacle.map { .string($0) }
+        object["held_by"] = progress.heldBy.map { .string($0) }
         object["rate"] = progress.resultsPerSecond.flatMap(FleetJSON.tenths)
         object["left_seconds"] = progress.remainingSeconds.flatMap(FleetJSON.tenths)
         switch progress.turn {

@@ -32,7 +32,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
     func answer(_ request: WebRequest) async -> WebReply {
         // A probe may use any name, and learns only that the process answers.
         if request.path == "/healthz", request.isRead { return .text("ok\n") }
-        if let refusal = await authorizer.refusal(of: request, sessions: sessions, now: now()) { return refusal }
+        if let error = await authorizer.error(for: request, sessions: sessions, now: now()) { return error }
         guard let parts = request.parts else { return .error(400, "bad_path", "The path is not valid.") }
         do {
             let reply: WebReply?
@@ -62,14 +62,14 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
             if let slot = hub.slots.acquire() { return .events(hub.events(of: project, for: slot)) }
             return .error(503, "full", "Too many browsers follow this dashboard.", headers: [("Retry-After", "30")])
         case ["api", "fleet"]:
-            let (fleet, trouble) = await hub.current()
+            let (fleet, readError) = await hub.current()
             if let fleet { return .json(fleet) }
-            return .error(503, "unavailable", trouble ?? Self.unread)
+            return .error(503, "unavailable", readError ?? Self.unread)
         case ["metrics"]:
-            let (snapshot, trouble) = await hub.currentSnapshot()
+            let (snapshot, readError) = await hub.currentSnapshot()
             if let snapshot { return .text(FleetExposition.text(snapshot), type: FleetExposition.contentType) }
             // A figure of the past would pass for one of now: Prometheus takes this as a target that is down.
-            return .error(503, "unavailable", trouble ?? Self.unread)
+            return .error(503, "unavailable", readError ?? Self.unread)
         case ["api", "jobs"]:
             guard let id = request.query["id"] else { return try await listFleetJobs(request.query) }
             return Identifiers.isJob(id) ? try await search(id) : Self.badID
@@ -119,7 +119,7 @@ struct DashboardRoutes<Redis: RedisSending>: Sendable {
 
     /// The state of the login and the options, which the page reads before it logs in. Needs no token.
     private func session(_ request: WebRequest) async -> WebReply {
-        let isKnown = await authorizer.loginRefusal(of: request, sessions: sessions, now: now()) == nil
+        let isKnown = await authorizer.loginError(of: request, sessions: sessions, now: now()) == nil
         var object: JSONObject = [
             "needs_token": .bool(options.token != nil), "known": .bool(isKnown), "read_only": .bool(options.isReadOnly),
         ]

@@ -34,7 +34,7 @@ enum FleetExposition {
             (MetricCatalogue.jobsScheduled, Double(state.scheduled)),
             (MetricCatalogue.resultsUnread, Double(project.unreadResults ?? 0)),
             (MetricCatalogue.paused, state.isPaused ? 1 : 0),
-            (MetricCatalogue.unreachable, !state.outage.isEmpty && !state.isOutagePartial ? 1 : 0),
+            (MetricCatalogue.unreachable, state.isUnreachable ? 1 : 0),
             (MetricCatalogue.blocked, state.blockReason.isEmpty ? 0 : 1),
             // Not the leases in Redis: a lease of a worker that died stays until another worker sees it.
             (MetricCatalogue.workersAlive, Double(project.workersAlive)),

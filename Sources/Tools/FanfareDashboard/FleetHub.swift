@@ -26,7 +26,7 @@ actor FleetHub {
     private var nowMs: Int64 = 0
     /// The last snapshot; nil before the first one.
     private var snapshot: FleetSnapshot?
-    private var trouble: String?
+    private var readError: String?
     /// The last change of the overview; empty if there is none to send.
     private var change: [UInt8] = []
     private var isChange = false
@@ -65,14 +65,14 @@ actor FleetHub {
         if newWorkers != workerRows { object["workers"] = newWorkers }
         workerRows = newWorkers
         // After an outage every browser gets the whole view.
-        isChange = trouble == nil
+        isChange = readError == nil
         change = isChange ? JSONValue.object(object).jsonBytes : []
-        trouble = nil
+        readError = nil
         advance()
     }
 
-    func publish(trouble text: String) {
-        trouble = text
+    func publish(readError text: String) {
+        readError = text
         advance()
     }
 
@@ -119,8 +119,8 @@ actor FleetHub {
             await wait()
         }
         guard !isClosed, !Task.isCancelled else { return nil }
-        if let trouble {
-            let json = JSONValue.object(["message": .string(trouble)]).jsonBytes
+        if let readError {
+            let json = JSONValue.object(["message": .string(readError)]).jsonBytes
             return Update(version: version, event: "trouble", json: json)
         }
         let isNext = seen == version - 1 && seen > 0 && isChange
@@ -137,10 +137,10 @@ actor FleetHub {
     }
 
     /// The current view; nil before the first one and while Redis does not answer.
-    func current() -> (JSONObject?, trouble: String?) { (version > 0 && trouble == nil ? whole : nil, trouble) }
+    func current() -> (JSONObject?, readError: String?) { (version > 0 && readError == nil ? whole : nil, readError) }
 
     /// The current snapshot; nil before the first one and while Redis does not answer.
-    func currentSnapshot() -> (FleetSnapshot?, trouble: String?) { (trouble == nil ? snapshot : nil, trouble) }
+    func currentSnapshot() -> (FleetSnapshot?, readError: String?) { (readError == nil ? snapshot : nil, readError) }
 
     /// Everything, for programs.
     private var whole: JSONObject {

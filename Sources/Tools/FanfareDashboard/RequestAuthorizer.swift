@@ -14,18 +14,16 @@ struct RequestAuthorizer: Sendable {
     /// A page of another origin can set this header only after a CORS preflight, which is never allowed.
     static let header = "x-fanfare-request"
 
-    /// The refusal of a request; nil if it may be routed.
-    func refusal(of request: WebRequest, sessions: Sessions, now: Duration) async -> WebReply? {
-        if let refusal = hostRefusal(request) { return refusal }
+    /// The error for a request; nil if it may be routed.
+    func error(for request: WebRequest, sessions: Sessions, now: Duration) async -> WebReply? {
+        if let error = hostError(request) { return error }
         let isChange = request.method == "POST"
-        if isChange, let refusal = forgeryRefusal(request) { return refusal }
+        if isChange, let error = forgeryError(request) { return error }
         // Check the decoded parts, which are routed: a path can spell them differently (`//api`, `/%61pi`).
         let isGuarded = request.parts.map { ["api", "metrics"].contains($0.first) } ?? true
         let scrapeToken = request.parts == ["metrics"] ? options.metricsToken : nil
-        if isGuarded,
-            let refusal = await loginRefusal(of: request, accepting: scrapeToken, sessions: sessions, now: now)
-        {
-            return refusal
+        if isGuarded, let error = await loginError(of: request, accepting: scrapeToken, sessions: sessions, now: now) {
+            return error
         }
         // The story of a token is a query: it is posted so that no address holds the token.
         if isChange, options.isReadOnly, isGuarded, request.parts != ["api", "token"] {
@@ -34,10 +32,10 @@ struct RequestAuthorizer: Sendable {
         return nil
     }
 
-    /// The refusal of a request that neither gives the token nor has a session that began with it; nil if it may read.
+    /// The error for a request that neither gives the token nor has a session that began with it; nil if it may read.
     ///
     /// - Parameter other: another token that the request may give.
-    func loginRefusal(
+    func loginError(
         of request: WebRequest,
         accepting other: String? = nil,
         sessions: Sessions,
@@ -53,7 +51,7 @@ struct RequestAuthorizer: Sendable {
         }
     }
 
-    private func hostRefusal(_ request: WebRequest) -> WebReply? {
+    private func hostError(_ request: WebRequest) -> WebReply? {
         guard let name = request.host else {
             return .error(400, "bad_host", "The request names no host.")
         }
@@ -65,7 +63,7 @@ struct RequestAuthorizer: Sendable {
         return nil
     }
 
-    private func forgeryRefusal(_ request: WebRequest) -> WebReply? {
+    private func forgeryError(_ request: WebRequest) -> WebReply? {
         let forged = WebReply.error(403, "forged", "The request does not come from this page.")
         guard request.headers[Self.header] == "1" else { return forged }
         if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" { return forged }

@@ -19,7 +19,7 @@ final class CurlConnection: LaneConnection {
     /// The same transfers by the lane's numbers.
     private var numbered: [Transfer?] = []
     /// The error that makes libcurl useless on this connection; nil if there is none.
-    private var defect: String?
+    private var breakReason: String?
     private var isClosed = false
 
     private let watches: MultiWatches
@@ -91,7 +91,7 @@ final class CurlConnection: LaneConnection {
         transfer.prepare(request, number: number, headers: headers, connection: self)
         let code = curl_multi_add_handle(multi, transfer.easy)
         guard code == CURLM_OK else {
-            defect = "add: \(code.rawValue)"
+            breakReason = "add: \(code.rawValue)"
             transfer.leftConnection()
             store.recycle(transfer)
             return false
@@ -105,7 +105,7 @@ final class CurlConnection: LaneConnection {
     }
 
     func nextEnd() -> (number: Int, end: RequestEnd)? {
-        guard let (transfer, code) = nextFinished() else { return defect.flatMap(nextAbandoned) }
+        guard let (transfer, code) = nextFinished() else { return breakReason.flatMap(nextAbandoned) }
         let facts = transfer.facts(code: code)
         let isMultiplexed = transfer.isMultiplexed
         if isMultiplexed == true, let generation = transfer.readGeneration { multiplexed.insert(generation) }
@@ -114,10 +114,10 @@ final class CurlConnection: LaneConnection {
         return (transfer.number, end(transfer, facts, as: ending))
     }
 
-    private func nextAbandoned(_ defect: String) -> (number: Int, end: RequestEnd)? {
+    private func nextAbandoned(_ breakReason: String) -> (number: Int, end: RequestEnd)? {
         lane.state.retire()
         guard let transfer = transfers.last else { return nil }
-        let facts = transfer.facts(code: nil, giveUp: "libcurl failed as a whole: \(defect)")
+        let facts = transfer.facts(code: nil, giveUp: "libcurl failed as a whole: \(breakReason)")
         return (transfer.number, end(transfer, facts, as: .connectionFailed(isEarlier: false)))
     }
 
@@ -207,13 +207,13 @@ final class CurlConnection: LaneConnection {
     private func act(_ fd: Int32, _ mask: Int32) {
         var stillRunning: Int32 = 0
         let code = curl_multi_socket_action(multi, fd, mask, &stillRunning)
-        if code != CURLM_OK { defect = "action: \(code.rawValue)" }
+        if code != CURLM_OK { breakReason = "action: \(code.rawValue)" }
         applyRequests()
     }
 
     /// Carries out libcurl's requests; see ``MultiWatches/applyRequests()``.
     private func applyRequests() {
-        if let failure = watches.applyRequests() { defect = "\(failure)" }
+        if let failure = watches.applyRequests() { breakReason = "\(failure)" }
         if let timeoutMs = watches.removeTimeout() {
             deadline = timeoutMs < 0 ? nil : loop.now + UInt64(min(timeoutMs, 3_600_000)) * 1_000_000
         }

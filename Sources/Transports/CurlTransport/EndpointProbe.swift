@@ -34,7 +34,7 @@ public enum EndpointProbe {
             body: body ?? [],
             timeoutMs: Int64(timeoutMs)
         )
-        if let reason = rule.refusal(of: request) { throw Failure(reason: Reason(reason)) }
+        if let reason = rule.fault(of: request) { throw Failure(reason: Reason(reason)) }
         guard let easy = curl_easy_init() else { throw Failure(reason: "no memory") }
         defer { curl_easy_cleanup(easy) }
         let list = HeaderList(headers)

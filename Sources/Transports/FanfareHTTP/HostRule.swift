@@ -5,7 +5,7 @@ public enum HostRule {
     /// - Parameters:
     ///   - hosts: the values of all `Host` lines.
     ///   - isHTTP10: HTTP/1.0 requests may omit `Host`, as probes of load balancers do.
-    public static func refusal(hosts: [String], isHTTP10: Bool) -> String? {
+    public static func fault(hosts: [String], isHTTP10: Bool) -> String? {
         guard let host = hosts.first else { return isHTTP10 ? nil : "The request has no Host header." }
         guard hosts.count == 1 else { return "The request has \(hosts.count) Host headers instead of one." }
         guard host.utf8.allSatisfy(isHostByte) else { return "The Host header is not a host with an optional port." }

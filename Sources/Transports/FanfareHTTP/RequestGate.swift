@@ -48,7 +48,7 @@ private final class RequestGateHandler: ChannelInboundHandler {
     }
 
     private static func isValid(_ head: HTTPRequestHead) -> Bool {
-        HostRule.refusal(hosts: head.headers["host"], isHTTP10: head.version == .http1_0) == nil
+        HostRule.fault(hosts: head.headers["host"], isHTTP10: head.version == .http1_0) == nil
             && TransferEncodingRule.allows(head.headers["transfer-encoding"])
     }
 }

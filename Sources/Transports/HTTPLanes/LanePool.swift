@@ -90,8 +90,8 @@ public final class LanePool {
 
     /// Queues a request. Beyond ``freeSlots``, or when it breaks a rule, its outcome is `.unsent`.
     public func send(_ request: HTTPRequest) {
-        let refusal = isClosed ? "the pool is closed" : rule.refusal(of: request)
-        if let refusal { return complete(request.tag, .unsent(reason: Reason(refusal))) }
+        let fault = isClosed ? "the pool is closed" : rule.fault(of: request)
+        if let fault { return complete(request.tag, .unsent(reason: Reason(fault))) }
         guard freeSlots > 0 else { return complete(request.tag, .unsent(reason: "no free slot")) }
         let timeout = min(max(1, request.timeoutMs), 3_600_000)
         queue.append(WaitingRequest(request: request, deadlineMs: nowMs + timeout))

@@ -12,7 +12,7 @@ package struct RequestRule {
     package init(allowsPlainHTTP: Bool = false) { self.allowsPlainHTTP = allowsPlainHTTP }
 
     /// Why the request must not be sent, or nil. The first good request fixes the origin.
-    package mutating func refusal(of request: HTTPRequest) -> String? {
+    package mutating func fault(of request: HTTPRequest) -> String? {
         // Most requests repeat the last one's URL and headers; equal arrays are most often the same array.
         if request.url != lastURL {
             guard let found = Self.origin(of: request.url, allowsPlainHTTP: allowsPlainHTTP) else {

@@ -45,7 +45,7 @@ final class HTTP2Session {
     /// The error code of the server's GOAWAY; nil without one.
     private(set) var goAwayCode: UInt32?
     /// Why nghttp2 gave up the connection, or refused a frame of the peer.
-    private var defect = ""
+    private var fault = ""
     private var isBroken = false
 
     /// - Parameters:
@@ -222,10 +222,10 @@ final class HTTP2Session {
 
     /// Why the connection carries nothing more; nil as long as it does.
     var end: Reason? {
-        if isBroken { return "HTTP/2: \(defect)" }
+        if isBroken { return "HTTP/2: \(fault)" }
         guard nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 else { return nil }
         if let goAwayCode { return "the server ended the connection: \(Self.name(of: goAwayCode))" }
-        return "the server broke HTTP/2: \(defect.isEmpty ? "protocol error" : defect)"
+        return "the server broke HTTP/2: \(fault.isEmpty ? "protocol error" : fault)"
     }
 
     private var mayOpenStream: Bool {
@@ -281,7 +281,7 @@ final class HTTP2Session {
 
     private func fail(_ code: Int32) {
         isBroken = true
-        defect = String(cString: nghttp2_strerror(code))
+        fault = String(cString: nghttp2_strerror(code))
     }
 
     // MARK: Facts from callbacks
@@ -388,5 +388,5 @@ final class HTTP2Session {
         record(.closed(code: code), of: number)
     }
 
-    func recordInvalidFrame(_ code: Int32) { defect = String(cString: nghttp2_strerror(code)) }
+    func recordInvalidFrame(_ code: Int32) { fault = String(cString: nghttp2_strerror(code)) }
 }

@@ -34,8 +34,8 @@ import Testing
         var options = DashboardOptions()
         options.token = "a-token-of-some-length"
         options.userHeader = "X-Forwarded-User"
-        #expect(options.refusal != nil)
+        #expect(options.fault != nil)
         options.allowedHosts = ["board.example"]
-        #expect(options.refusal == nil)
+        #expect(options.fault == nil)
     }
 }

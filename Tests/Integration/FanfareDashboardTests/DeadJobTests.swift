@@ -40,11 +40,11 @@ import Testing
             try edited(stored, #"[{"name":"tokens","without":[1]}]"#) == [#"tokens=["\#(Self.token)","t2"]"#]
         )
         for indices in ["[3]", "[-1]", "[1,1]", #"["1"]"#, "[9223372036854775807]"] {
-            #expect(throws: EditedEntry.Refusal.self) {
+            #expect(throws: EditedEntry.EditError.self) {
                 try edited(stored, #"[{"name":"tokens","without":\#(indices)}]"#)
             }
         }
-        #expect(throws: EditedEntry.Refusal.self) {
+        #expect(throws: EditedEntry.EditError.self) {
             try edited([("tokens", "x")], #"[{"name":"tokens","without":[0]}]"#)
         }
     }
@@ -54,22 +54,22 @@ import Testing
         #"[{"name":"token"}]"#, #"[{"name":"","value":"x"}]"#, #"[{"name":"token","remove":true}]"#,
     ])
     func maskedOrEmptyChangesAreRefused(changes: String) {
-        #expect(throws: EditedEntry.Refusal.self) { try edited([("token", Self.token)], changes) }
+        #expect(throws: EditedEntry.EditError.self) { try edited([("token", Self.token)], changes) }
     }
 
     @Test(arguments: ["1790000000", "1790000000000000", "soon", ""])
     func timeInAnotherUnitIsRefused(time: String) throws {
         for name in ["not_before", "expires_at"] {
             let changes = #"[{"name":"\#(name)","value":"\#(time)"}]"#
-            let refusal = #expect(throws: EditedEntry.Refusal.self) { try edited([("token", "t")], changes) }
-            #expect(refusal?.message.hasPrefix("\(name): \(time) is not 100000000000 to 99999999999999") == true)
+            let error = #expect(throws: EditedEntry.EditError.self) { try edited([("token", "t")], changes) }
+            #expect(error?.message.hasPrefix("\(name): \(time) is not 100000000000 to 99999999999999") == true)
         }
         let fine = #"[{"name":"not_before","value":"1790000000000"}]"#
         #expect(try edited([("token", "t")], fine) == ["token=t", "not_before=1790000000000"])
     }
 
     @Test func parkedJobIsNotEdited() {
-        #expect(throws: EditedEntry.Refusal.self) {
+        #expect(throws: EditedEntry.EditError.self) {
             try edited([("token", "t")], #"[{"name":"token","value":"x"}]"#, kind: "parked")
         }
     }

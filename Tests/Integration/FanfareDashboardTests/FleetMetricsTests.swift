@@ -119,6 +119,6 @@ import Testing
     @Test(arguments: ["short", "a token with blanks in it"]) func weakScrapeTokenIsRefused(_ token: String) {
         var options = DashboardOptions()
         options.metricsToken = token
-        #expect(options.refusal?.hasPrefix("the token of the metrics ") == true)
+        #expect(options.fault?.hasPrefix("the token of the metrics ") == true)
     }
 }

@@ -203,7 +203,7 @@ import Testing
         options.host = host
         options.token = token
         options.allowedHosts = allowed
-        #expect((options.refusal == nil) == isFine)
-        #expect(options.refusal?.contains(token ?? "no token") != true)
+        #expect((options.fault == nil) == isFine)
+        #expect(options.fault?.contains(token ?? "no token") != true)
     }
 }

@@ -13,8 +13,8 @@ final class FaultRun {
     private let faultyCall: Int
     private let k: Int
     /// Stands in the way of every call of the run, until it has failed twice.
-    private var obstacle: Obstacle?
-    /// Calls that the obstacle stopped.
+    private var fault: Fault?
+    /// Calls that the fault stopped.
     private(set) var stopped = 0
     /// Versions that served a call.
     private(set) var usedVersions: Set<LibraryVersion> = []
@@ -29,7 +29,7 @@ final class FaultRun {
     private(set) var retries: [String: Int] = [:]
 
     /// A fault in Redis: how to set it, and how to undo it.
-    struct Obstacle {
+    struct Fault {
         let name: String
         let set: (LibraryBench) async throws -> Void
         let lift: (LibraryBench) async throws -> Void
@@ -41,10 +41,10 @@ final class FaultRun {
         _ bench: LibraryBench,
         faultyCall: Int = 0,
         k: Int = 0,
-        obstacle: Obstacle? = nil,
+        fault: Fault? = nil,
         version: @escaping @Sendable (_ call: Int, _ isRepeated: Bool) -> LibraryVersion = { _, _ in .two }
     ) async throws {
-        (self.bench, self.faultyCall, self.k, self.obstacle) = (bench, faultyCall, k, obstacle)
+        (self.bench, self.faultyCall, self.k, self.fault) = (bench, faultyCall, k, fault)
         self.version = version
         _ = try await bench.call(RedisCommand("FLUSHALL"))
         _ = try await bench.call(JobStream.createGroup(bench.keys))
@@ -56,8 +56,8 @@ final class FaultRun {
     @discardableResult
     func call(_ command: RedisCommand, claimer: String? = nil) async throws -> RedisValue {
         calls += 1
-        if obstacle != nil { usedVersions.insert(.two) }
-        if let obstacle { return try await call(command, claimer: claimer, against: obstacle) }
+        if fault != nil { usedVersions.insert(.two) }
+        if let fault { return try await call(command, claimer: claimer, against: fault) }
         usedVersions.insert(version(calls, false))
         let bench = bench.with(version(calls, false))
         guard calls == faultyCall else { return try await bench.call(command) }
@@ -81,14 +81,13 @@ final class FaultRun {
         return try await bench.call(command)
     }
 
-    private func call(_ command: RedisCommand, claimer: String?, against obstacle: Obstacle) async throws -> RedisValue
-    {
-        try await obstacle.set(bench)
+    private func call(_ command: RedisCommand, claimer: String?, against fault: Fault) async throws -> RedisValue {
+        try await fault.set(bench)
         var reply: RedisValue?
         for _ in 0..<2 where reply == nil {
             do { reply = try await bench.call(command) } catch is RedisError {}
         }
-        try await obstacle.lift(bench)
+        try await fault.lift(bench)
         if let reply { return reply }
         stopped += 1
         return try await again(command, claimer)
@@ -96,7 +95,7 @@ final class FaultRun {
 
     /// The way stays clear from now on, and the worker finds out what it holds.
     func clearTheWay() async throws {
-        obstacle = nil
+        fault = nil
         let none = FunctionLibrary.reconcile(bench.keys, worker: "w1", isSameServer: true, known: [])
         _ = try await bench.call(none)
     }

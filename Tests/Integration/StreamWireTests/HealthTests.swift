@@ -27,13 +27,15 @@ import Testing
         try await withBench { bench in
             try await renew(bench, "w1", Self.outage)
             let all = try await overview(bench)
-            #expect(all.outage == #"FCM cannot be reached: no "route""# && all.outageSinceMs == 5)
-            #expect(!all.isOutagePartial && all.workersAlive == 2, "the other worker tried nothing")
+            #expect(all.unreachable == #"FCM cannot be reached: no "route""# && all.unreachableSinceMs == 5)
+            #expect(!all.isUnreachablePartly && all.workersAlive == 2, "the other worker tried nothing")
             try await renew(bench, "w2", Self.answered)
             let partly = try await overview(bench)
-            #expect(partly.isOutagePartial && partly.outage == #"worker w1: FCM cannot be reached: no "route""#)
+            #expect(
+                partly.isUnreachablePartly && partly.unreachable == #"worker w1: FCM cannot be reached: no "route""#
+            )
             try await renew(bench, "w1", Self.answered)
-            #expect(try await overview(bench).outage == "")
+            #expect(try await overview(bench).unreachable == "")
         }
     }
 
@@ -50,7 +52,7 @@ import Testing
             try await renew(bench, "w1", #"{"lease_ms":1,"outage":{"service":"FCM","cause":"x","since_ms":5}}"#)
             try await Task.sleep(for: .milliseconds(5))
             let overview = try await overview(bench)
-            #expect(overview.workersAlive == 1 && overview.workers == 2 && overview.outage == "")
+            #expect(overview.workersAlive == 1 && overview.workers == 2 && overview.unreachable == "")
         }
     }
 

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    struct Refusal: Sendable {
+    struct RefusedCase: Sendable {
         var kind: Kind
         var path: String
         var status: Int
@@ -88,35 +88,35 @@ import Testing
     }
 
     @Test(arguments: [
-        Refusal(
+        RefusedCase(
             kind: .externalFile,
             path: "/v1/projects/-/",
             status: 403,
             body: api("no"),
             reason: "grant the source identity roles/iam.workloadIdentityUser on firebase-adminsdk-sandbox@demo."
         ),
-        Refusal(
+        RefusedCase(
             kind: .impersonated,
             path: "/v1/projects/-/",
             status: 403,
             body: api("no"),
             reason: "grant the source identity roles/iam.serviceAccountTokenCreator on firebase-adminsdk-sandbox@demo."
         ),
-        Refusal(
+        RefusedCase(
             kind: .federated,
             path: "/v1/token",
             status: 400,
             body: #"{\"error\":\"invalid_target\",\"error_description\":\"gone\"}"#,
             reason: "STS: HTTP 400: invalid_target: gone; correct audience"
         ),
-        Refusal(
+        RefusedCase(
             kind: .authorizedUser,
             path: "/token",
             status: 400,
             body: #"{\"error\":\"invalid_grant\",\"error_description\":\"expired\"}"#,
             reason: "the refresh endpoint: HTTP 400: invalid_grant: expired; the login has ended"
         ),
-        Refusal(
+        RefusedCase(
             kind: .metadata,
             path: "/v1/projects/demo/",
             status: 403,
@@ -124,12 +124,12 @@ import Testing
             reason: "grant the identity roles/firebasecloudmessaging.admin"
         ),
     ])
-    func refusedRoleBlocksTheProjectWithTheReason(refusal: Refusal) async throws {
+    func refusedRoleBlocksTheProjectWithTheReason(row: RefusedCase) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            let setup = try setUp(refusal.kind, rig)
+            let setup = try setUp(row.kind, rig)
             let fault = try await rig.addFault(
-                #"{"match":{"path":"\#(refusal.path)"},"action":{"status":\#(refusal.status),"body":"\#(refusal.body)"}}"#
+                #"{"match":{"path":"\#(row.path)"},"action":{"status":\#(row.status),"body":"\#(row.body)"}}"#
             )
             try await rig.startWorker(setup.configuration, environment: setup.environment)
             try await rig.push(["id": "held", "message": Self.data, "tokens": Rig.tokens(["a", "b", "c"])])
@@ -138,7 +138,7 @@ import Testing
                 state = try await rig.state(setup.configuration)
                 return state.hasPrefix("blocked: ")
             }
-            #expect(state.contains(refusal.reason), "\(state)")
+            #expect(state.contains(row.reason), "\(state)")
             _ = try await rig.control("DELETE", "/faults?id=\(fault)")
             try await rig.fanfare(setup.configuration, ["project", "resume", "demo"])
             let job = try await rig.finished("held", seconds: 90)

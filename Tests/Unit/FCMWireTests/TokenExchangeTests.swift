@@ -154,7 +154,7 @@ import Testing
             ("", nil, 3_600, ""),
         ] as [(String, String?, Int64, String?)]
     )
-    func expireTimeBecomesALifetime(text: String, date: String?, seconds: Int64, trouble: String?) throws {
+    func expireTimeBecomesALifetime(text: String, date: String?, seconds: Int64, fault: String?) throws {
         var exchange = try Self.exchange(Files.impersonated(source: Files.user))
         _ = exchange.start()
         _ = exchange.answered(Self.answer(Self.granted), unixMs: Self.nowMs)
@@ -162,7 +162,7 @@ import Testing
         answer.date = date
         #expect(
             exchange.answered(answer, unixMs: Self.nowMs)
-                == .granted(AccessToken(value: "a", expiresInSeconds: seconds, lifetimeFault: trouble))
+                == .granted(AccessToken(value: "a", expiresInSeconds: seconds, lifetimeFault: fault))
         )
     }
 

@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [
         Stop(testDescription: "paused") { $0.overview.isPaused = true },
         Stop(testDescription: "blocked") { $0.overview.blockReason = "credentials" },
-        Stop(testDescription: "unreachable") { $0.overview.outage = "FCM cannot be reached" },
+        Stop(testDescription: "unreachable") { $0.overview.unreachable = "FCM cannot be reached" },
         Stop(testDescription: "backpressure") { $0.overview.pressure = "memory" },
         Stop(testDescription: "held") { $0.overview.holdMs = 1 },
         Stop(testDescription: "after a hold") { $0.overview.isRecovering = true },

@@ -100,17 +100,17 @@ import Testing
             ([], nil),
         ] as [([String], String?)]
     )
-    func obstacleNamesWhatHoldsAJob(fields: [String], obstacle: String?) throws {
+    func heldByNamesWhatHoldsAJob(fields: [String], heldBy: String?) throws {
         let flat = (["now_ms", "1"] + fields).map { RedisValue.bulk(Array($0.utf8)) }
         var progress = JobProgress(status: try status(["state": "active"]), nowMs: 1)
         progress.project = OverviewReply(.array(flat))
-        #expect(progress.obstacle == obstacle)
+        #expect(progress.heldBy == heldBy)
         // FCM's own wait ends by itself.
-        #expect(progress.stop == (fields.first == "hold_ms" ? nil : obstacle))
+        #expect(progress.stop == (fields.first == "hold_ms" ? nil : heldBy))
         progress.status = try status(["state": "done"])
-        #expect(progress.obstacle == nil)
+        #expect(progress.heldBy == nil)
         progress.status = try status(["state": "parked", "reason": "poison"])
-        #expect(progress.obstacle == "poison")
+        #expect(progress.heldBy == "poison")
     }
 
     @Test func scheduledJobSaysWhenItStarts() throws {
@@ -119,10 +119,10 @@ import Testing
         )
         var progress = JobProgress(status: try status(["state": "scheduled", "not_before": "7200000"]), nowMs: 1)
         progress.project = overview
-        #expect(progress.obstacle == "it starts at 1970-01-01T02:00:00.000Z" && progress.stop == nil)
+        #expect(progress.heldBy == "it starts at 1970-01-01T02:00:00.000Z" && progress.stop == nil)
         #expect(progress.status.notBeforeMs == 7_200_000 && progress.startTime == "1970-01-01T02:00:00.000Z")
         progress.status = try status(["state": "scheduled"])
-        #expect(progress.obstacle == nil, "written by an older version")
+        #expect(progress.heldBy == nil, "written by an older version")
     }
 
     @Test func impossibleCountersDoNotTrap() throws {

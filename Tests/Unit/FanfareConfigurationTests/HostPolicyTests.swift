@@ -11,7 +11,7 @@ import Testing
         "https://[::1]:8443", "https://fcm.example.org", "https://oauth2.googleapis.com",
     ])
     func allowedOriginsAreAccepted(url: String) {
-        #expect(policy.refusal(of: url, allowsPath: false) == nil)
+        #expect(policy.fault(of: url, allowsPath: false) == nil)
     }
 
     @Test(arguments: [
@@ -25,21 +25,21 @@ import Testing
         "https://169.254.169.254",
     ])
     func otherOriginsAreRefused(url: String) {
-        #expect(policy.refusal(of: url, allowsPath: false) != nil)
+        #expect(policy.fault(of: url, allowsPath: false) != nil)
     }
 
     @Test func tokenURIMayHaveAPath() {
-        #expect(policy.refusal(of: "https://oauth2.googleapis.com/token", allowsPath: true) == nil)
-        #expect(policy.refusal(of: "https://accounts.google.com/o/oauth2/token", allowsPath: true) == nil)
-        #expect(policy.refusal(of: "https://oauth2.googleapis.com/token?x=1", allowsPath: true) != nil)
-        #expect(policy.refusal(of: "https://evil.example/token", allowsPath: true) != nil)
+        #expect(policy.fault(of: "https://oauth2.googleapis.com/token", allowsPath: true) == nil)
+        #expect(policy.fault(of: "https://accounts.google.com/o/oauth2/token", allowsPath: true) == nil)
+        #expect(policy.fault(of: "https://oauth2.googleapis.com/token?x=1", allowsPath: true) != nil)
+        #expect(policy.fault(of: "https://evil.example/token", allowsPath: true) != nil)
     }
 
     @Test(arguments: [
         "http://127.0.0.1:4318", "http://[::1]:4318/", "http://localhost", "https://otlp.example.com/otlp",
     ])
     func collectorMayBeHereOrAnywhereOverTLS(url: String) {
-        #expect(HostPolicy(allowed: []).refusal(ofCollector: url) == nil)
+        #expect(HostPolicy(allowed: []).fault(ofCollector: url) == nil)
     }
 
     @Test(arguments: [
@@ -48,11 +48,11 @@ import Testing
         "http://metadata.google.internal", "http://169.254.169.254", "http://fcm.googleapis.com",
     ])
     func otherCollectorIsRefused(url: String) {
-        #expect(HostPolicy(allowed: []).refusal(ofCollector: url) != nil)
+        #expect(HostPolicy(allowed: []).fault(ofCollector: url) != nil)
     }
 
     @Test func collectorOnAnAllowedHostMayUsePlainHTTP() {
-        #expect(HostPolicy(allowed: ["Collector"]).refusal(ofCollector: "http://collector:4318") == nil)
+        #expect(HostPolicy(allowed: ["Collector"]).fault(ofCollector: "http://collector:4318") == nil)
         let yaml = "telemetry: { otlp: \"http://collector:4318\" }\n"
         #expect(throws: ConfigurationError.self) { try Configuration.load(yaml: yaml) }
         #expect(throws: Never.self) { try Configuration.load(yaml: yaml + "allowed_hosts: [collector]\n") }
@@ -63,7 +63,7 @@ import Testing
         "http://localhost:1/t", "http://127.0.0.1:8480/t", "http://[::1]:1/t", "http://fcm.example.org/t",
         "https://fcm.example.org/t?a=b", "https://sts.googleapis.com/t", "https://localhost/t", "HTTP://localhost/t",
     ])
-    func tokenSourceMayBePlainHTTPToTheseHosts(url: String) { #expect(policy.refusal(ofTokenSource: url) == nil) }
+    func tokenSourceMayBePlainHTTPToTheseHosts(url: String) { #expect(policy.fault(ofTokenSource: url) == nil) }
 
     @Test(arguments: [
         "http://sts.googleapis.com/t", "http://evil.example/t", "http://metadata.google.internal.evil.example/t",
@@ -73,11 +73,11 @@ import Testing
         "https://localhost/t?a=b c", "https://localhost/t?a=b\r\nX: y", "https://localhost/t?a\u{7F}",
         "https://localhost/t?a=\\b", "https://localhost/t?a#b", "http://localhost/t?a=b c",
     ])
-    func otherTokenSourcesAreRefused(url: String) { #expect(policy.refusal(ofTokenSource: url) != nil) }
+    func otherTokenSourcesAreRefused(url: String) { #expect(policy.fault(ofTokenSource: url) != nil) }
 
     @Test func refusalNamesTheHost() {
         #expect(
-            policy.refusal(of: "https://evil.example:1/", allowsPath: false)
+            policy.fault(of: "https://evil.example:1/", allowsPath: false)
                 == "host evil.example is not Google's, this machine's or listed in allowed_hosts"
         )
     }

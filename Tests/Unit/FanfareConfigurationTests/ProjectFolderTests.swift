@@ -85,7 +85,7 @@ import Testing
         ("port: 1\nport: 2", "projects.shop (shop.yaml): key given twice"),
         (String(repeating: "#", count: 70_000), "projects.shop (shop.yaml): more than 65536 bytes"),
     ])
-    func problemNamesTheFile(yaml: String, fault: String) throws {
+    func faultNamesTheFile(yaml: String, fault: String) throws {
         let found = try faults("projects_dir: projects.d", ["shop.yaml": yaml])
         #expect(found.count == 1 && found.first?.hasPrefix(fault) == true, "\(found)")
     }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func missingFolderIsAProblem() throws {
+    @Test func missingFolderIsAFault() throws {
         #expect(
             try faults("projects_dir: nowhere", [:]) == ["projects_dir (line 1): No such file or directory"]
         )
@@ -153,7 +153,7 @@ import Testing
         "redsi: {}", "projects: { main: { transport: legacy } }", "projects: { main: { port: 0 } }",
         "projects: { main: { transport: legacy, topic_api: v1, server_key_file: key } }",
     ])
-    func problemOfTheConfigurationFileRefusesTheWholeState(yaml: String) throws {
+    func faultOfTheConfigurationFileRefusesTheWholeState(yaml: String) throws {
         _ = try folder.write("key", "AAAA")
         do {
             let accepted = try accept(
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Deleted credentials
 
-    @Test func deletedCredentialIsNoProblemForTheStateThatNamedIt() throws {
+    @Test func deletedCredentialIsNoFaultForTheStateThatNamedIt() throws {
         let yaml = "projects: { a: { transport: legacy, server_key_file: key } }"
         _ = try folder.write("key", "AAAA")
         let running = try load(yaml)

@@ -25,7 +25,7 @@ import Testing
         let rules = ValueRules(hosts: HostPolicy(allowed: []))
         for setting in Settings.all where !setting.defaultText.isEmpty {
             let value = SourcedValue(texts: [setting.defaultText], source: .file(line: 0))
-            #expect(rules.refusal(of: value, kind: setting.kind) == nil, "\(setting.path)")
+            #expect(rules.fault(of: value, kind: setting.kind) == nil, "\(setting.path)")
         }
     }
 }

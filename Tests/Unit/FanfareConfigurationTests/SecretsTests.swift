@@ -182,7 +182,7 @@ import Testing
         #expect(!secrets.warnings.joined().contains("SECRET"))
     }
 
-    @Test func problemsOfFilesComeWithTheirWarnings() throws {
+    @Test func faultsOfFilesComeWithTheirWarnings() throws {
         let error = try #require(throws: ConfigurationError.self) {
             try load(
                 "projects: { a: { credentials: a.json, legacy_body: text }, b: { credentials: no.json } }",

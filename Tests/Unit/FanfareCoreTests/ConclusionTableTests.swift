@@ -95,7 +95,7 @@ import Testing
             Row(
                 conclusion: "an operation on topics or groups is refused",
                 evidence: "one answer to it, after a 401 with a newer token: the operation fails, and sends continue",
-                rules: ["struct OperationRefusals"]
+                rules: ["struct OperationTokenRule"]
             ),
             Row(
                 conclusion: "a multicast is refused",

@@ -16,14 +16,14 @@ import Testing
     }
 
     @Test func requestNamesItsHostExactlyOnce() {
-        #expect(HostRule.refusal(hosts: ["localhost"], isHTTP10: false) == nil)
-        #expect(HostRule.refusal(hosts: [], isHTTP10: true) == nil)
-        #expect(HostRule.refusal(hosts: [], isHTTP10: false)?.contains("no Host") == true)
-        #expect(HostRule.refusal(hosts: ["a", "a"], isHTTP10: true)?.contains("2 Host headers") == true)
+        #expect(HostRule.fault(hosts: ["localhost"], isHTTP10: false) == nil)
+        #expect(HostRule.fault(hosts: [], isHTTP10: true) == nil)
+        #expect(HostRule.fault(hosts: [], isHTTP10: false)?.contains("no Host") == true)
+        #expect(HostRule.fault(hosts: ["a", "a"], isHTTP10: true)?.contains("2 Host headers") == true)
     }
 
     @Test(arguments: ["a/b", "a b", "a,b", "user@a", "a\u{7F}", "é"])
     func hostWithAByteThatEndsOrSeparatesHostsIsRefused(host: String) {
-        #expect(HostRule.refusal(hosts: [host], isHTTP10: false) != nil)
+        #expect(HostRule.fault(hosts: [host], isHTTP10: false) != nil)
     }
 }

@@ -25,13 +25,13 @@ import Testing
         var strict = RequestRule()
         var plain = RequestRule(allowsPlainHTTP: true)
         let request = HTTPRequest(tag: 1, method: .get, url: "http://LocalHost:1/x")
-        #expect(strict.refusal(of: request) != nil && plain.refusal(of: request) == nil)
+        #expect(strict.fault(of: request) != nil && plain.fault(of: request) == nil)
         #expect(RequestRule.origin(of: request.url, allowsPlainHTTP: true) == "http://localhost:1")
         for url in ["http://user@h/", "http://", "ftp://h/", "http://h/#a"] {
             #expect(RequestRule.origin(of: url, allowsPlainHTTP: true) == nil, "\(url)")
         }
         // The other scheme is another origin.
-        #expect(plain.refusal(of: HTTPRequest(tag: 2, method: .get, url: "https://localhost:1/x")) != nil)
+        #expect(plain.fault(of: HTTPRequest(tag: 2, method: .get, url: "https://localhost:1/x")) != nil)
     }
 
     @Test(arguments: ["A: b", "content-type: application/json; charset=utf-8", "X_y-1:z", "A: b\u{e9}"])
@@ -48,20 +48,20 @@ import Testing
 
     @Test func plainHTTPIsRefusedUnlessThePoolAllowsIt() {
         var rule = RequestRule()
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "http://h/a")) != nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "http://h/a")) != nil)
         rule = RequestRule(allowsPlainHTTP: true)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "http://h/a")) == nil)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h/a")) != nil, "another origin")
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "http://h/a")) == nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "https://h/a")) != nil, "another origin")
         #expect(RequestRule.origin(of: "http://user@h/", allowsPlainHTTP: true) == nil)
     }
 
     @Test func firstValidRequestFixesTheOrigin() {
         var rule = RequestRule()
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "ftp://h/")) != nil)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h/a")) == nil)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://H/b", headers: ["A: b"])) == nil)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h:8443/a")) != nil)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, url: "https://h/a", headers: ["A: b\n"])) != nil)
-        #expect(rule.refusal(of: HTTPRequest(tag: 1, method: .get, url: "https://h/a", body: [1])) != nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "ftp://h/")) != nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "https://h/a")) == nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "https://H/b", headers: ["A: b"])) == nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "https://h:8443/a")) != nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, url: "https://h/a", headers: ["A: b\n"])) != nil)
+        #expect(rule.fault(of: HTTPRequest(tag: 1, method: .get, url: "https://h/a", body: [1])) != nil)
     }
 }

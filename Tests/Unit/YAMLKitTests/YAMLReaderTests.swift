@@ -62,7 +62,7 @@ import Testing
         #expect(members[0].value == members[1].value)
     }
 
-    @Test func faultsNameLineAndProblem() {
+    @Test func faultsNameLineAndCause() {
         #expect(throws: YAMLError.syntax("did not find expected ',' or '}'", line: 2)) {
             try YAMLReader.read("a: { b: 1\nc: 2\n")
         }

@@ -36,8 +36,8 @@ public struct FleetJSON {
             ("workers", Int64(project.workersAlive)), ("in_flight", project.inFlight),
         ]
         for (key, value) in numbers { object[key] = number(value) }
-        if !project.troubles.isEmpty {
-            object["troubles"] = .array(project.troubles.map { .object(self.object($0)) })
+        if !project.attentionConditions.isEmpty {
+            object["troubles"] = .array(project.attentionConditions.map { .object(self.object($0)) })
         }
         object["results_unread"] = project.unreadResults.map { number($0) }
         object["drain_seconds"] = meter.drainSeconds(of: project).flatMap(Self.tenths)
@@ -116,15 +116,15 @@ public struct FleetJSON {
         )
     }
 
-    private func object(_ trouble: ProjectTrouble) -> JSONObject {
+    private func object(_ condition: AttentionCondition) -> JSONObject {
         var object: JSONObject = [
-            "kind": .string(trouble.kind), "text": .string(trouble.text), "remedy": .string(trouble.remedy),
-            "page": .string(trouble.page), "count": number(trouble.count),
+            "kind": .string(condition.kind), "text": .string(condition.text), "remedy": .string(condition.remedy),
+            "page": .string(condition.page), "count": number(condition.count),
         ]
-        object["many"] = trouble.many.map { .string($0) }
-        object["job"] = trouble.job.map { .string($0) }
-        object["entry"] = trouble.entry.map { .string($0) }
-        object["since_ms"] = trouble.sinceMs.map { number($0) }
+        object["many"] = condition.many.map { .string($0) }
+        object["job"] = condition.job.map { .string($0) }
+        object["entry"] = condition.entry.map { .string($0) }
+        object["since_ms"] = condition.sinceMs.map { number($0) }
         return object
     }
 

@@ -46,12 +46,12 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
     private func faulty(_ project: String, _ keys: ProjectKeys) async throws -> ProjectSnapshot {
         let nowMs = JobInquiry.milliseconds(try await redis.reply(to: JobInquiry.time)) ?? 0
         var snapshot = ProjectSnapshot(id: project, overview: OverviewReply(nowMs: nowMs))
-        let obstacles = RedisFault.parse(try await redis.reply(to: FunctionLibrary.check(keys))) ?? []
-        let faults = obstacles.compactMap { obstacle -> String? in
-            guard case .type(let key, let found, let needed) = obstacle else { return nil }
-            return "\(key) is a \(found), must be a \(needed)"
+        let found = RedisFault.parse(try await redis.reply(to: FunctionLibrary.check(keys))) ?? []
+        let texts = found.compactMap { fault -> String? in
+            guard case .type(let key, let type, let needed) = fault else { return nil }
+            return "\(key) is a \(type), must be a \(needed)"
         }
-        let text = faults.isEmpty ? "a key has the wrong type" : faults.joined(separator: "; ")
+        let text = texts.isEmpty ? "a key has the wrong type" : texts.joined(separator: "; ")
         snapshot.fault = text + ": rename or delete it, workers write it anew"
         return snapshot
     }

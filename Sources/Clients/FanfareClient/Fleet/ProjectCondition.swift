@@ -31,8 +31,8 @@ extension OverviewReply {
         typealias Condition = ProjectSnapshot.Condition
         if isPaused { return Condition(word: "paused", reason: pauseReason) }
         if !blockReason.isEmpty { return Condition(word: "blocked", reason: blockReason) }
-        let sinceMs = outageSinceMs > 0 ? outageSinceMs : nil
-        if !outage.isEmpty, !isOutagePartial { return Condition(word: "unreachable", reason: outage, sinceMs: sinceMs) }
+        let sinceMs = unreachableSinceMs > 0 ? unreachableSinceMs : nil
+        if isUnreachable { return Condition(word: "unreachable", reason: unreachable, sinceMs: sinceMs) }
         if let pressureText { return Condition(word: "backpressure", reason: pressureText) }
         if holdMs > 0 {
             return Condition(word: "held", reason: "FCM asked to wait, for another \((holdMs + 999) / 1_000) s")
@@ -40,7 +40,7 @@ extension OverviewReply {
         guard entries + open > 0 else { return Condition(word: "idle") }
         if workersAlive == 0 { return Condition(word: "unserved", reason: "no worker serves the project") }
         if entries == 0, resting.all >= open { return Condition(word: "waiting", reason: resting.text) }
-        if !outage.isEmpty { return working(outage, sinceMs: sinceMs) }
+        if !unreachable.isEmpty { return working(unreachable, sinceMs: sinceMs) }
         return working(isRecovering ? "slowly, after a hold" : paceReason)
     }
 

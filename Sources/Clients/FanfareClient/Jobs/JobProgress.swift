@@ -1,7 +1,7 @@
 internal import FanfareModel
 public import StreamWire
 
-/// The progress of a job: its status, rate, place in the queue and obstacle.
+/// The progress of a job: its status, rate, place in the queue and what holds it.
 public struct JobProgress: Equatable, Sendable {
     /// The place of a fan-out in the queue for the slot.
     public enum Turn: Equatable, Sendable {
@@ -67,7 +67,7 @@ public struct JobProgress: Equatable, Sendable {
     /// not for a rate.
     public var remainingSeconds: Double? {
         if case .holding(let untilMs?) = turn { return Double(max(0, untilMs - nowMs)) / 1_000 }
-        guard status.state == .active, obstacle == nil, status.unattempted > 0, let paces else { return nil }
+        guard status.state == .active, heldBy == nil, status.unattempted > 0, let paces else { return nil }
         return CompletionEstimate.seconds(
             left: status.unattempted,
             whole: paces.whole,
@@ -78,7 +78,7 @@ public struct JobProgress: Equatable, Sendable {
 
     /// Why the job makes no progress now, and until when if that is known; nil if it only waits for the slot or for
     /// nothing.
-    public var obstacle: String? {
+    public var heldBy: String? {
         if status.state == .scheduled { return startTime.map { "it starts at \($0)" } }
         if let stop = stop ?? status.closedWindow { return stop }
         guard !status.isOver, let project, project.holdMs > 0 else { return nil }
@@ -92,7 +92,7 @@ public struct JobProgress: Equatable, Sendable {
         return CalendarTime(unixMs: at).rfc3339
     }
 
-    /// Like ``obstacle``, but nil for a wait that ends at a known time, without anyone's help.
+    /// Like ``heldBy``, but nil for a wait that ends at a known time, without anyone's help.
     public var stop: String? {
         guard !status.isOver, status.state != .scheduled else { return nil }
         if status.state == .paused || status.state == .parked { return status.reason ?? "\(status.state)" }
@@ -102,7 +102,7 @@ public struct JobProgress: Equatable, Sendable {
         guard let project else { return nil }
         if project.isPaused { return "the project is paused: \(project.pauseReason)" }
         if !project.blockReason.isEmpty { return "the project is blocked: \(project.blockReason)" }
-        if !project.outage.isEmpty, !project.isOutagePartial { return project.outage }
+        if project.isUnreachable { return project.unreachable }
         if let text = project.pressureText { return text }
         if project.workers > 0, project.workersAlive == 0 { return "no worker of the project is alive" }
         return nil

@@ -29,7 +29,7 @@ public struct TopicListing: Equatable, Sendable {
 
     /// The listing with the page of this answer, if another page follows; nil for every other outcome.
     public func continuation(after outcome: RequestOutcome) -> TopicListing? {
-        guard let listing = adding(outcome), listing.hasMore, listing.refusal == nil else { return nil }
+        guard let listing = adding(outcome), listing.hasMore, listing.fault == nil else { return nil }
         return listing
     }
 
@@ -39,12 +39,12 @@ public struct TopicListing: Equatable, Sendable {
     public func verdict(_ outcome: RequestOutcome, nowMs: Int64) -> Verdict {
         let shared = ManagementVerdicts(family: .v1, canRefresh: true)
         guard case .answered(let answer) = outcome, answer.status == 200 else {
-            return TopicSubscription.refusal(outcome, nowMs: nowMs)
+            return TopicSubscription.verdict(ofRefused: outcome, nowMs: nowMs)
         }
         if case .foreign = AnswerBody(answer) { return shared.unclear("not FCM's answer", httpStatus: 200) }
         guard let listing = adding(outcome) else { return shared.unclear("no list of topics", httpStatus: 200) }
-        if let refusal = listing.refusal {
-            return .failed(Failure(error: .unspecified, action: .none, rawError: refusal, httpStatus: 200))
+        if let fault = listing.fault {
+            return .failed(Failure(error: .unspecified, action: .none, rawError: fault, httpStatus: 200))
         }
         return .listed(listing.topics)
     }
@@ -52,7 +52,7 @@ public struct TopicListing: Equatable, Sendable {
     private var hasMore: Bool { !pageToken.isEmpty }
 
     /// Why the listing ends without a result; nil if it does not.
-    private var refusal: String? {
+    private var fault: String? {
         if topics.count > Self.maximumTopics { return "more than \(Self.maximumTopics) topics" }
         return hasMore && pages >= Self.maximumPages ? "more than \(Self.maximumPages) pages of topics" : nil
     }

@@ -66,11 +66,11 @@ public enum TopicSubscription {
             return shared.verdict(row, rawError: tooMany, httpStatus: answer.status)
         default: break
         }
-        return refusal(outcome, nowMs: nowMs)
+        return verdict(ofRefused: outcome, nowMs: nowMs)
     }
 
     /// The verdict on every outcome but a success of the API.
-    static func refusal(_ outcome: RequestOutcome, nowMs: Int64) -> Verdict {
+    static func verdict(ofRefused outcome: RequestOutcome, nowMs: Int64) -> Verdict {
         let shared = ManagementVerdicts(family: .v1, canRefresh: true)
         guard case .answered = outcome else { return shared.withoutAnswer(outcome) }
         let verdict = V1Response.verdict(outcome, kind: .token, nowMs: nowMs, atMostOnce: false)

@@ -14,8 +14,8 @@ extension TokenRequest {
                 return .failure(.unusable(endpoint, "the token_type is not Bearer"))
             }
             return accessToken("access_token", of: object, from: endpoint).map { value in
-                let (seconds, trouble) = lifetime(object["expires_in"])
-                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: trouble)
+                let (seconds, fault) = lifetime(object["expires_in"])
+                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: fault)
             }
         }
     }
@@ -34,13 +34,13 @@ extension TokenRequest {
                 let nowMs = answer.date.flatMap { HTTPDate.milliseconds($0.utf8, nowMs: unixMs) } ?? unixMs
                 let text = object["expireTime"]?.string
                 guard let endMs = text.flatMap({ Timestamp.milliseconds(rfc3339: $0) }) else {
-                    let trouble = RawError.clean(text ?? "missing")
+                    let fault = RawError.clean(text ?? "missing")
                     let seconds = min(3_600, target.lifetimeSeconds)
-                    return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: trouble)
+                    return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: fault)
                 }
                 let seconds = max(0, min(endMs / 1_000 - nowMs / 1_000, target.lifetimeSeconds))
-                let trouble = seconds < shortSeconds ? RawError.clean(text ?? "") : nil
-                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: trouble)
+                let fault = seconds < shortSeconds ? RawError.clean(text ?? "") : nil
+                return AccessToken(value: value, expiresInSeconds: seconds, lifetimeFault: fault)
             }
         }
     }
@@ -103,7 +103,7 @@ extension TokenRequest {
     ) -> Result<JSONObject, TokenError> {
         let object = answer.isComplete ? (try? JSONParser.parse(answer.body, limits: limits))?.object : nil
         guard answer.status == 200 else {
-            return .failure(advice.error(endpoint, status: answer.status, TokenRefusalBody(object)))
+            return .failure(advice.error(endpoint, status: answer.status, TokenErrorBody(object)))
         }
         guard let object else { return .failure(.unusable(endpoint, "the answer is not a complete JSON object")) }
         return .success(object)
@@ -127,9 +127,9 @@ extension TokenRequest {
     /// Shortest lifetime without a warning: a shorter token ends before it may be renewed, or soon after.
     private static let shortSeconds: Int64 = 20
 
-    /// The lifetime in seconds, from a number or a text, an hour if it is missing or unreadable; and the trouble with
-    /// it, nil if there is none.
-    private static func lifetime(_ value: JSONValue?) -> (seconds: Int64, trouble: String?) {
+    /// The lifetime in seconds, from a number or a text, an hour if it is missing or unreadable; and its
+    /// fault, nil if it has none.
+    private static func lifetime(_ value: JSONValue?) -> (seconds: Int64, fault: String?) {
         let (seconds, said): (Double?, String)
         switch value {
         case .number(let number): (seconds, said) = (number.double, number.text)

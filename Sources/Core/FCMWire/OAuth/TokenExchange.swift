@@ -137,7 +137,7 @@ public struct TokenExchange: Sendable, Redacted {
             return proceed(TokenRequest.parseImpersonation(answer, target, advice, unixMs: unixMs))
         case .subjectURL(_, _, let field):
             guard answer.status == 200 else {
-                let body = TokenRefusalBody(nil)
+                let body = TokenErrorBody(nil)
                 return .failed(TokenAdvice().error(.subjectToken, status: answer.status, body))
             }
             guard answer.isComplete, answer.body.count <= Credential.maximumBytes else {

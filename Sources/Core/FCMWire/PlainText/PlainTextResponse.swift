@@ -2,7 +2,7 @@ public import FanfareModel
 
 /// Legacy HTTP in plain text: what one answer means for its one token.
 ///
-/// Codes and statuses mean what they mean in legacy JSON; plain text tells of a server's trouble by a 5xx alone. An
+/// Codes and statuses mean what they mean in legacy JSON; plain text tells of a server's failure by a 5xx alone. An
 /// answer in JSON is read as such. A whole line `id=…` or `Error=…` counts; where a 200 was cut before the end of that
 /// line, the outcome is ambiguous.
 public enum PlainTextResponse {

@@ -17,7 +17,7 @@ enum LegacyDialect: Equatable, Sendable {
     }
 
     /// Why a field of a legacy body cannot travel so; nil if it can.
-    func refusal(of field: String) -> String? {
+    func fault(of field: String) -> String? {
         switch self {
         case .json: return field == Self.receipt ? Self.receiptRule : nil
         case .text: return Self.textFields.contains(field) ? nil : "has no counterpart \(place)"

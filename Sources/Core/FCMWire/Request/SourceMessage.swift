@@ -69,7 +69,7 @@ public struct SourceMessage: Sendable {
 
     private func fields(for dialect: LegacyDialect) throws(TranslationError) -> JSONObject {
         for member in object.members where member.value != .null {
-            if let rule = dialect.refusal(of: member.key) { throw TranslationError([member.key], rule) }
+            if let rule = dialect.fault(of: member.key) { throw TranslationError([member.key], rule) }
         }
         guard dialect != .json else { return object }
         // A null is the same as an absent field, whatever its name.

@@ -75,12 +75,12 @@ enum SharedVerdicts {
         _ advice: RetryAdvice? = nil
     ) -> Verdict {
         let failure = row.failure(rawError: rawError, httpStatus: httpStatus)
-        var refusal = failure
-        refusal.leastWaitMs = advice?.waitMs ?? 0
+        var refused = failure
+        refused.leastWaitMs = advice?.waitMs ?? 0
         switch row.disposition {
         case .final: return .failed(failure)
-        case .refreshCredential: return .refreshCredential(refusal)
-        case .blockProject: return .blockProject(refusal)
+        case .refreshCredential: return .refreshCredential(refused)
+        case .blockProject: return .blockProject(refused)
         case .resend:
             return .retry(Retry(failure: failure, cause: .refused, floorMs: 0, countsAttempt: false))
         case .retry(let floorMs, let scope):

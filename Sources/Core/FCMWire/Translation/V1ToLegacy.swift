@@ -14,7 +14,7 @@ enum V1ToLegacy {
             // A message that shows nothing has 5 on Apple devices whatever its priority; other platforms may differ.
             if !shows, place.form == .apnsPriority, leaf.value == "5" { continue }
             guard let value = try place.form.fromV1(leaf.value, at: leaf.written) else { continue }
-            if let rule = row.legacy.first.flatMap(dialect.refusal) { throw TranslationError(leaf.written, rule) }
+            if let rule = row.legacy.first.flatMap(dialect.fault) { throw TranslationError(leaf.written, rule) }
             if let first = found[leaf.row], first.value != value {
                 let other = (["message"] + first.written).joined(separator: ".")
                 throw TranslationError(leaf.written, "differs from \(other); legacy has one value for all platforms")

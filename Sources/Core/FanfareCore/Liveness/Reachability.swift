@@ -16,7 +16,7 @@ public struct Reachability: Sendable {
     }
 
     /// A service that cannot be reached.
-    public struct Outage: Equatable, Sendable {
+    public struct Condition: Equatable, Sendable {
         public var service: Service
         public var name: String
         /// The first failure, Unix milliseconds.
@@ -86,13 +86,13 @@ public struct Reachability: Sendable {
         }
     }
 
-    /// The outage of a service; nil if the service answers, or nothing is known of it.
-    public func outage(of service: Service, now: UInt64) -> Outage? {
+    /// The condition of a service; nil if the service answers, or nothing is known of it.
+    public func condition(of service: Service, now: UInt64) -> Condition? {
         let known = failures[service.rawValue]
         guard known.count > 1, now.subtracting(known.firstAt) >= Self.patienceNs,
             now.subtracting(known.lastAt) <= Self.memoryNs, known.hasUnsent || !isAnswering(service, now: now)
         else { return nil }
-        return Outage(
+        return Condition(
             service: service,
             name: name(of: service),
             sinceMs: known.sinceMs,
@@ -106,7 +106,7 @@ public struct Reachability: Sendable {
 
     /// Whether the service of messages answered lately, and is not away since. A failure beside answers proves nothing.
     public func isAnswering(now: UInt64) -> Bool {
-        isAnswering(.messages, now: now) && outage(of: .messages, now: now) == nil
+        isAnswering(.messages, now: now) && condition(of: .messages, now: now) == nil
     }
 
     private func isAnswering(_ service: Service, now: UInt64) -> Bool {
@@ -114,7 +114,7 @@ public struct Reachability: Sendable {
     }
 }
 
-extension Reachability.Outage: CustomStringConvertible {
+extension Reachability.Condition: CustomStringConvertible {
     /// `FCM cannot be reached since 2026-11-21T09:05:07.123Z: Failed to connect (libcurl 7)`
     public var description: String {
         "\(name) cannot be reached since \(CalendarTime(unixMs: sinceMs).rfc3339): \(cause)"

@@ -59,7 +59,7 @@ public struct ServerSession: Sendable {
     /// Grows with each connection, and with each end of one.
     public private(set) var connection = 0
     /// Why the connected server cannot be used; empty if it can.
-    public private(set) var hindrance = ""
+    public private(set) var condition = ""
     private var runID: String?
     private var wasUsed = false
     /// The functions were lost, and not the connection.
@@ -163,13 +163,13 @@ public struct ServerSession: Sendable {
             if !isTransient {
                 lacksFunctions = lacksFunctions || isLoaded
                 state = .preparing(.waitingToLoad)
-                hindrance = "lacks Fanfare's functions"
+                condition = "lacks Fanfare's functions"
             }
             wait(.waitingToLoad, milliseconds: Self.loadPauseMs, &actions)
         case (.checkingFunctions, .noProject): state = isLoaded ? .loaded : .unused
         case (.checkingServer, .serverUnknown): wait(.waitingToCheck, milliseconds: Self.serverPauseMs, &actions)
         case (.checkingServer, .server(_, .some(let remedy))):
-            hindrance = "cannot be used: \(remedy)"
+            condition = "cannot be used: \(remedy)"
             wait(.waitingToCheck, milliseconds: Self.remedyPauseMs, &actions)
         case (.checkingServer, .server(let runID, nil)): use(runID, &actions)
         default: preconditionFailure("No such call is in flight.")
@@ -181,7 +181,7 @@ public struct ServerSession: Sendable {
         let isSameServer = !wasUsed || (runID != nil && self.runID == runID)
         if !isSameServer, runID != nil { actions.append(.reportReplaced) }
         if wasUsed, !isLoaded, !lacksFunctions { actions.append(.reportReconnected) }
-        (wasUsed, lacksFunctions, hindrance) = (true, false, "")
+        (wasUsed, lacksFunctions, condition) = (true, false, "")
         self.runID = runID
         state = .loaded
         actions.append(.use(isSameServer: isSameServer))

@@ -13,12 +13,12 @@ struct RecipientRateLimiter: Sendable {
         case check
     }
 
-    private struct Refusal {
+    private struct Hold {
         var untilMs: Int64
         var forgetMs: Int64
     }
 
-    private var refused: [String: Refusal] = [:]
+    private var refused: [String: Hold] = [:]
     private var nextSweepMs: Int64 = 0
     private static let hourMs: Int64 = 3_600_000
 
@@ -27,7 +27,7 @@ struct RecipientRateLimiter: Sendable {
 
     /// FCM refused a recipient, on this worker or another.
     mutating func refuse(_ name: String, untilMs: Int64, nowMs: Int64) {
-        refused[name] = Refusal(
+        refused[name] = Hold(
             untilMs: max(untilMs, refused[name]?.untilMs ?? 0),
             forgetMs: max(nowMs, untilMs) + Self.hourMs
         )
@@ -43,8 +43,8 @@ struct RecipientRateLimiter: Sendable {
     ///   - repeats: how often this worker was about to send to it in the last minute.
     func decide(_ name: @autoclosure () -> String, repeats: Int, nowMs: Int64) -> Decision {
         let isFrequent = repeats >= CountMinSketch.paceFrom
-        guard !refused.isEmpty, let refusal = refused[name()] else { return isFrequent ? .check : .send }
-        if refusal.untilMs > nowMs { return .wait(untilMs: refusal.untilMs) }
-        return isFrequent || refusal.forgetMs > nowMs ? .check : .send
+        guard !refused.isEmpty, let hold = refused[name()] else { return isFrequent ? .check : .send }
+        if hold.untilMs > nowMs { return .wait(untilMs: hold.untilMs) }
+        return isFrequent || hold.forgetMs > nowMs ? .check : .send
     }
 }

@@ -17,12 +17,12 @@ final class PersonalProtocol: WireProtocol {
 
     func lifetime(of element: PersonalElement?) -> MessageLifetime? { sends.lifetime(of: element) }
 
-    func refusal(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
-        recipient.element.flatMap { sends.refusal(of: $0) }
+    func failure(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
+        recipient.element.flatMap { sends.failure(of: $0) }
     }
 
     func request(_ recipients: RequestRecipients, _ attempt: Attempt) -> WireRequest {
-        guard let element = recipients.element?.content else { preconditionFailure("refusal() was asked first") }
+        guard let element = recipients.element?.content else { preconditionFailure("failure() was asked first") }
         var request = WireRequest(message.route, headers: message.headers)
         message.address(&request, recipients, attempt)
         sends.render(element, messageID: request.messageID, nowMs: attempt.nowMs, into: &request.body)

@@ -39,7 +39,7 @@ public struct PersonalSends: Sendable {
     }
 
     /// Why a recipient cannot be sent to; nil if it can.
-    func refusal(of element: PersonalElement) -> Failure? {
+    func failure(of element: PersonalElement) -> Failure? {
         switch element.content.map(fault(of:)) ?? fault(of: element.text) {
         case nil: nil
         case .notAToken: RequestRecipients.notAToken
@@ -54,7 +54,7 @@ public struct PersonalSends: Sendable {
         case broken(TemplateFault)
     }
 
-    /// The rule behind ``refusal(of:)``; nil for a recipient that can be sent to.
+    /// The rule behind ``failure(of:)``; nil for a recipient that can be sent to.
     func fault(of element: SharedText) -> RecipientFault? {
         do throws(TemplateFault) { return fault(of: try Self.read(element)) } catch { return .broken(error) }
     }
@@ -72,11 +72,11 @@ public struct PersonalSends: Sendable {
         template.lifetime(for: element?.content?.variant)
     }
 
-    /// Appends the request for a recipient that ``refusal(of:)`` lets pass.
+    /// Appends the request for a recipient that ``failure(of:)`` lets pass.
     func render(_ element: RecipientElement, messageID: String, nowMs: Int64, into body: inout [UInt8]) {
         do throws(TemplateFault) {
             try template.render(element, messageID: messageID, nowMs: nowMs, into: &body)
-        } catch { preconditionFailure("refusal() was asked first") }
+        } catch { preconditionFailure("failure() was asked first") }
     }
 
     static func read(_ element: SharedText) throws(TemplateFault) -> RecipientElement {

@@ -61,7 +61,7 @@ public struct ProtocolAdapter: Sendable {
     public init(_ spec: JobSpec, job id: String, settings: ProtocolSettings) throws(TranslationError) {
         let (operation, topic) = (spec.operation, spec.subscription)
         // Intake checks this for the transport that the project had then.
-        if let rule = settings.traits.refusal(of: operation) { throw TranslationError(path: "op", rule: rule) }
+        if let rule = settings.traits.fault(of: operation) { throw TranslationError(path: "op", rule: rule) }
         switch operation {
         case .send: choice = try Self.message(spec, job: id, settings)
         case .subscribe, .unsubscribe:
@@ -86,7 +86,7 @@ public struct ProtocolAdapter: Sendable {
         job id: String,
         _ settings: ProtocolSettings
     ) throws(TranslationError) -> Choice {
-        if let rule = settings.traits.refusal(of: spec.kind) {
+        if let rule = settings.traits.fault(of: spec.kind) {
             throw TranslationError(path: spec.kind.rawValue, rule: rule)
         }
         if spec.isPersonal { return .personal(PersonalProtocol(try PersonalSends(spec, job: id, settings), settings)) }

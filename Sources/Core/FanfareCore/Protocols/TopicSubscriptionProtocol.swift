@@ -15,8 +15,8 @@ final class TopicSubscriptionProtocol: WireProtocol {
     var route: Route { .fcm }
     var isManagement: Bool { true }
 
-    func refusal(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
-        TopicSubscription.refusal(of: recipient, kind: kind, operation, topic: topic)
+    func failure(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
+        TopicSubscription.failure(of: recipient, kind: kind, operation, topic: topic)
     }
 
     func request(_ recipients: RequestRecipients, _ attempt: Attempt) -> WireRequest {
@@ -26,7 +26,7 @@ final class TopicSubscriptionProtocol: WireProtocol {
             token: recipients.name,
             topic: topic
         )
-        guard let request else { preconditionFailure("refusal() was asked first, and a project has no name of dots") }
+        guard let request else { preconditionFailure("failure() was asked first, and a project has no name of dots") }
         return request
     }
 
@@ -43,14 +43,14 @@ final class TopicListProtocol: WireProtocol {
     var route: Route { .fcm }
     var isManagement: Bool { true }
 
-    func refusal(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
-        TopicSubscription.refusal(of: recipient, kind: kind, .topicList, topic: "")
+    func failure(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
+        TopicSubscription.failure(of: recipient, kind: kind, .topicList, topic: "")
     }
 
     func request(_ recipients: RequestRecipients, _ attempt: Attempt) -> WireRequest {
         let listing = recipients.continuation ?? TopicListing()
         guard let request = listing.request(project: attempt.credentialProject, token: recipients.name) else {
-            preconditionFailure("refusal() was asked first, and a project has no name of dots")
+            preconditionFailure("failure() was asked first, and a project has no name of dots")
         }
         return request
     }
@@ -69,13 +69,13 @@ final class TopicListProtocol: WireProtocol {
 
 extension TopicSubscription {
     /// Why a path cannot name a recipient; nil if it can.
-    fileprivate static func refusal(
+    fileprivate static func failure(
         of recipient: HeldRecipient,
         kind: RecipientKind,
         _ operation: Operation,
         topic: String
     ) -> Failure? {
-        if let refusal = RequestRecipients.refusal(of: recipient.name, kind: kind) { return refusal }
+        if let failure = RequestRecipients.failure(of: recipient.name, kind: kind) { return failure }
         let isAddressable = isAddressable(operation, token: recipient.name.string, topic: topic)
         guard !isAddressable, case .failed(let failure) = unaddressable else { return nil }
         return failure

@@ -20,9 +20,9 @@ protocol WireProtocol: AnyObject, Sendable {
 
     /// Why a recipient cannot be sent to; nil if it can. Intake checked the recipients of a job, but not the members of
     /// an audience.
-    func refusal(of recipient: HeldRecipient, kind: RecipientKind) -> Failure?
+    func failure(of recipient: HeldRecipient, kind: RecipientKind) -> Failure?
 
-    /// The request for recipients that ``refusal(of:kind:)`` lets pass.
+    /// The request for recipients that ``failure(of:kind:)`` lets pass.
     func request(_ recipients: RequestRecipients, _ attempt: Attempt) -> WireRequest
 
     /// Appends a verdict for each recipient of the request, in the request's order.
@@ -45,8 +45,8 @@ extension WireProtocol {
     func lifetime(of element: PersonalElement?) -> MessageLifetime? { nil }
 
     @inline(__always)
-    func refusal(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
-        RequestRecipients.refusal(of: recipient.name, kind: kind)
+    func failure(of recipient: HeldRecipient, kind: RecipientKind) -> Failure? {
+        RequestRecipients.failure(of: recipient.name, kind: kind)
     }
 
     func continuation(after outcome: RequestOutcome, _ earlier: TopicListing?) -> TopicListing? { nil }
@@ -127,7 +127,7 @@ struct RequestRecipients {
     static let notAToken = Failure(error: .invalidArgument, action: .remove, rawError: "not a registration token")
 
     /// Why a recipient has no name that a request could carry; nil if it has.
-    static func refusal(of name: SharedText, kind: RecipientKind) -> Failure? {
+    static func failure(of name: SharedText, kind: RecipientKind) -> Failure? {
         let isToken = kind == .token || kind == .fid
         return (isToken ? RecipientRules.isToken(name) : name.count > 0) ? nil : notAToken
     }

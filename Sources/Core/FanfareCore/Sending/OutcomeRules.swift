@@ -83,7 +83,7 @@ struct OutcomeRules: Sendable {
     /// The result of a recipient that no worker can have sent to; nil for any other.
     @inline(__always)
     func refused(_ recipient: HeldRecipient, _ job: SendJob, _ adapter: ProtocolAdapter) -> Decision? {
-        adapter.ask { $0.refusal(of: recipient, kind: job.spec.kind) }.map { result(.failed, $0, recipient, job) }
+        adapter.ask { $0.failure(of: recipient, kind: job.spec.kind) }.map { result(.failed, $0, recipient, job) }
     }
 
     /// The fate of a recipient that an earlier worker may have sent to. It waits, so that an answer in flight can arrive

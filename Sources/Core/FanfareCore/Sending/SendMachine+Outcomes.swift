@@ -174,13 +174,13 @@ extension SendMachine {
         var decided = verdict
         switch verdict {
         case .refreshCredential(let failure):
-            switch refusals.refused(credential, canRenew: settings.canRefreshCredential) {
+            switch operationToken.refused(credential, canRenew: settings.canRefreshCredential) {
             case .renew:
                 actions.append(.renewCredential(credential))
                 return .retry(Retry(failure: failure))
             case .fail: decided = .failed(failure)
             }
-        case .sent, .sentPartly, .managed, .listed, .failed: refusals.accepted()
+        case .sent, .sentPartly, .managed, .listed, .failed: operationToken.accepted()
         case .retry, .unknown, .blockProject: break
         }
         if case .failed(let failure) = decided, failure.action == .fixCredentials { logRefusal(failure) }

@@ -66,7 +66,7 @@ public struct SendMachine {
     var requests = InFlightTable()
     var rates = RecipientRateLimiter()
     var management = ManagementRateLimiter()
-    var refusals = OperationRefusals()
+    var operationToken = OperationTokenRule()
 
     var batches = BatchTable()
     var flushes = FlushList()

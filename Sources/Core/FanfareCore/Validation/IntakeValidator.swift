@@ -81,7 +81,7 @@ public struct IntakeValidator: Sendable {
     private func job(entryID: String, fields: EntryFields) throws(EntryFault) -> Job {
         if let id = fields[.id] { try RecipientRules.checkID(id, at: EntryField.id.rawValue) }
         let operation = try ManagementRules.operation(fields)
-        if let reason = traits.refusal(of: operation) { throw EntryFault(EntryField.op.rawValue, reason) }
+        if let reason = traits.fault(of: operation) { throw EntryFault(EntryField.op.rawValue, reason) }
         guard operation == .send else { return try management.job(operation, entryID: entryID, fields: fields) }
         let targetField = try chooseTarget(fields)
         guard let message = fields[.message] else { throw EntryFault(EntryField.message.rawValue, "required") }
@@ -150,7 +150,7 @@ public struct IntakeValidator: Sendable {
 
     private func target(_ field: EntryField, _ value: [UInt8]) throws(EntryFault) -> Target {
         let path = field.rawValue
-        if let kind = field.kindOfTarget, let reason = traits.refusal(of: kind) { throw EntryFault(path, reason) }
+        if let kind = field.kindOfTarget, let reason = traits.fault(of: kind) { throw EntryFault(path, reason) }
         switch field {
         case .tokens, .fids:
             var scanner = TokenListScanner(field: path, bytes: value)

@@ -25,7 +25,7 @@ public struct PersonalPreview: Sendable {
     /// The result of a recipient that is not sent to; nil for a recipient that is.
     ///
     /// - Parameter element: one JSON object, such as an element of `recipients` or of an audience.
-    public func failure(of element: SharedText) -> Failure? { sends.refusal(of: PersonalElement(element)) }
+    public func failure(of element: SharedText) -> Failure? { sends.failure(of: PersonalElement(element)) }
 
     /// The rule that a recipient breaks; nil for a recipient that is sent to.
     ///
@@ -48,7 +48,7 @@ public struct PersonalPreview: Sendable {
     /// - Parameter nowMs: Unix milliseconds of the attempt, from which a time to live counts.
     public func message(of element: SharedText, nowMs: Int64) -> [UInt8]? {
         let element = PersonalElement(element)
-        guard sends.refusal(of: element) == nil, let content = element.content else { return nil }
+        guard sends.failure(of: element) == nil, let content = element.content else { return nil }
         var body: [UInt8] = []
         sends.render(content, messageID: "preview", nowMs: nowMs, into: &body)
         return body

@@ -49,7 +49,7 @@ public struct RecipientListReader: Sendable {
 
     private func check(_ element: RecipientElement, at index: Int) throws(EntryFault) {
         let path = Self.path(of: index, element.kind.rawValue)
-        if let reason = traits.refusal(of: element.kind) { throw EntryFault(path, reason) }
+        if let reason = traits.fault(of: element.kind) { throw EntryFault(path, reason) }
         guard !RecipientRules.isToken(element.recipient) else { return }
         try RecipientRules.checkToken(element.recipient.bytes, at: path)
     }

@@ -44,7 +44,7 @@ struct SchemaChecker {
                 try require(member.value != .null, memberPath, "must not be null, which has no text form")
             }
         case .part(let part, let rule):
-            if let reason = traits.refusal(of: part) { throw EntryFault(path(), reason) }
+            if let reason = traits.fault(of: part) { throw EntryFault(path(), reason) }
             try check(value, rule, at: path())
         case .refused(let rule): throw EntryFault(path(), rule)
         }

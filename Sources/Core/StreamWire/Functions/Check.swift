@@ -11,8 +11,8 @@ public enum RedisFault: Hashable, Sendable {
     /// Parses the reply of `check`; nil when it is malformed.
     public static func parse(_ value: RedisValue) -> [RedisFault]? {
         guard let faults = value.array else { return nil }
-        let obstacles = faults.compactMap(RedisFault.init)
-        return obstacles.count == faults.count ? obstacles : nil
+        let read = faults.compactMap(RedisFault.init)
+        return read.count == faults.count ? read : nil
     }
 
     private init?(_ value: RedisValue) {

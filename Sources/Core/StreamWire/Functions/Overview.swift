@@ -28,11 +28,12 @@ public struct OverviewReply: Equatable, Sendable {
     /// `eviction`; empty for no reason.
     public var pressure = ""
     /// A service that cannot be reached, and why; empty when none is known to be away.
-    public var outage = ""
-    /// Since when, Unix milliseconds; 0 without an outage.
-    public var outageSinceMs: Int64 = 0
-    /// Whether only the worker that ``outage`` names says so, while FCM answers another.
-    public var isOutagePartial = false
+    public var unreachable = ""
+    /// Since when, Unix milliseconds; 0 if all can be reached.
+    public var unreachableSinceMs: Int64 = 0
+    /// Whether only the worker that ``unreachable`` names says so, while FCM answers another.
+    public var isUnreachablePartly = false
+    public var isUnreachable: Bool { !unreachable.isEmpty && !isUnreachablePartly }
     /// Jobs that are neither over nor parked.
     public var open: Int64 = 0
     public var parked: Int64 = 0
@@ -55,10 +56,10 @@ public struct OverviewReply: Equatable, Sendable {
     public var activeLeftMs: [String: Int64] = [:]
     public var epoch = ""
 
-    /// nil when the reply is no list of pairs with the time in it. Names that are missing keep their defaults.
-    /// Of a project about which nothing is known at that time.
+    /// An overview of a project about which nothing is known at that time.
     public init(nowMs: Int64) { self.nowMs = nowMs }
 
+    /// Nil when the reply is no list of pairs with the time in it. Names that are missing keep their defaults.
     public init?(_ value: RedisValue) {
         guard let fields = NamedValues(value), let nowMs = fields.number("now_ms") else { return nil }
         func text(_ name: String) -> String { fields.text(name) ?? "" }
@@ -70,9 +71,9 @@ public struct OverviewReply: Equatable, Sendable {
         isRecovering = fields.flag("recovering")
         paceReason = text("pace")
         pressure = text("pressure")
-        outage = text("unreachable")
-        outageSinceMs = fields.count("unreachable_since")
-        isOutagePartial = fields.flag("unreachable_partly")
+        unreachable = text("unreachable")
+        unreachableSinceMs = fields.count("unreachable_since")
+        isUnreachablePartly = fields.flag("unreachable_partly")
         open = fields.count("open")
         parked = fields.count("parked")
         entries = fields.count("entries")

@@ -8,7 +8,7 @@ extension Simulator {
     public mutating func control(_ request: SimulatorRequest, nowMs: Int64) -> SimulatorReply {
         let now = nowMs &+ clockOffsetMs
         advance(to: now)
-        do throws(ControlRefusal) {
+        do throws(ControlError) {
             switch (request.method, request.path) {
             case ("GET", "/stats"):
                 var report = statistics.json(messages: messages, fanouts: fanouts, quotas: quotas)
@@ -25,7 +25,7 @@ extension Simulator {
             case ("GET", "/faults"): return SimulatorReply(status: 200, json: faults.report.jsonBytes)
             case ("GET", "/devices"): return SimulatorReply(object: try deviceReport(request.query, now: now))
             case ("DELETE", "/faults"):
-                guard let id = FormText.value("id", in: request.query) else { throw ControlRefusal("id: which fault") }
+                guard let id = FormText.value("id", in: request.query) else { throw ControlError("id: which fault") }
                 guard faults.remove(id) else { return SimulatorReply(status: 404, object: ["error": "no such fault"]) }
             case ("POST", "/reset"): reset()
             case ("POST", "/faults"):
@@ -37,7 +37,7 @@ extension Simulator {
             case ("POST", "/clock"):
                 let step = try Self.body(of: request)["advance_ms"]?.number?.int64
                 guard let step, advanceClock(byMs: step, nowMs: nowMs) else {
-                    throw ControlRefusal("advance_ms: 0 to ten years")
+                    throw ControlError("advance_ms: 0 to ten years")
                 }
             case ("POST", "/upstream"):
                 let id = try sendUpstream(try Self.body(of: request), now: now)
@@ -53,9 +53,9 @@ extension Simulator {
         }
     }
 
-    private static func body(of request: SimulatorRequest) throws(ControlRefusal) -> JSONObject {
+    private static func body(of request: SimulatorRequest) throws(ControlError) -> JSONObject {
         try JSONObject(request.body, limits: JSONLimits(maximumDepth: 16, maximumBytes: 1 << 20)) { error in
-            ControlRefusal("body: " + (error?.description ?? "an object"))
+            ControlError("body: " + (error?.description ?? "an object"))
         }
     }
 }

@@ -1,10 +1,10 @@
 /// How one device answers one message.
 enum DeviceOutcome: Equatable, Sendable {
     case accepted(Platform, canonical: String?, delayMs: Int64, isLost: Bool)
-    case refused(DeviceRefusal)
+    case refused(DeviceFailure)
 }
 
-enum DeviceRefusal: Equatable, Sendable {
+enum DeviceFailure: Equatable, Sendable {
     case unregistered, appleUnregistered, appleDisabled, invalid, mismatch, auth, package, urgentAppleData
     case retryable(RetryableError)
     /// The device accepts no message for so many seconds.

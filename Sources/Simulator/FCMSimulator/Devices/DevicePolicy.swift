@@ -9,12 +9,12 @@ enum DevicePolicy {
     static let missedMs = 28 * dayMs
 
     /// Why the device itself refuses the message; nil if it does not.
-    static func refusal(
+    static func failure(
         of device: Devices.Device,
         traits: MessageTraits,
         senderID: String,
         nowMs: Int64
-    ) -> DeviceRefusal? {
+    ) -> DeviceFailure? {
         switch device.state {
         case .healthy, .uninstalled: break
         case .unregistered: return device.platform == .apple ? .appleUnregistered : .unregistered

@@ -2,9 +2,9 @@ import FanfareJSON
 
 /// The answer to `GET /devices?token=`.
 extension Simulator {
-    func deviceReport(_ query: String, now: Int64) throws(ControlRefusal) -> JSONObject {
+    func deviceReport(_ query: String, now: Int64) throws(ControlError) -> JSONObject {
         guard let token = FormText.value("token", in: query), Recipients.isToken(token) else {
-            throw ControlRefusal("token: which device")
+            throw ControlError("token: which device")
         }
         if let successor = devices.successor(of: token) {
             let works = now < successor.worksUntilMs

@@ -21,13 +21,13 @@ struct DeviceRequest: Equatable, Sendable {
     private let fields: JSONObject
 
     /// - Parameter object: all its names are in ``names``.
-    init(_ object: JSONObject) throws(ControlRefusal) {
+    init(_ object: JSONObject) throws(ControlError) {
         guard let token = object["token"]?.string, Recipients.isToken(token) else {
-            throw ControlRefusal("token: a token")
+            throw ControlError("token: a token")
         }
         self.token = token
         fields = object
-        if object["package"] != nil, object["bundle"] != nil { throw ControlRefusal("bundle: the same as package") }
+        if object["package"] != nil, object["bundle"] != nil { throw ControlError("bundle: the same as package") }
         let most = Subscriptions.maximumTopics
         topics = try object.strings(
             "topics",
@@ -37,19 +37,19 @@ struct DeviceRequest: Equatable, Sendable {
         ).map { Set($0) }
         if let value = object["refreshed_to"] {
             guard let new = value.string, Recipients.isToken(new), new != token else {
-                throw ControlRefusal("refreshed_to: another token")
+                throw ControlError("refreshed_to: another token")
             }
             refreshedTo = new
         }
         let rule = "old_token_works_ms: with refreshed_to, 0 to 28 days"
         if let grace = try object.integer("old_token_works_ms", 0...Self.longestDelayMs, orElse: rule) {
-            guard refreshedTo != nil else { throw ControlRefusal(rule) }
+            guard refreshedTo != nil else { throw ControlError(rule) }
             oldTokenWorksMs = grace
         }
     }
 
     /// - Returns: the device after the change.
-    func applied(to device: Devices.Device, nowMs: Int64) throws(ControlRefusal) -> Devices.Device {
+    func applied(to device: Devices.Device, nowMs: Int64) throws(ControlError) -> Devices.Device {
         var device = device
         if let platform: Platform = try fields.word("platform", orElse: "platform: android, apple or web") {
             device.platform = platform
@@ -60,7 +60,7 @@ struct DeviceRequest: Equatable, Sendable {
         device.state = try fields.word("state", orElse: states) ?? device.state
         let appStates = "app_state: foreground or background, on android doze, on apple force_quit or low_power"
         if let state: AppState = try fields.word("app_state", orElse: appStates) {
-            guard state.exists(on: device.platform) else { throw ControlRefusal(appStates) }
+            guard state.exists(on: device.platform) else { throw ControlError(appStates) }
             device.appState = state
         }
         try applyConnection(to: &device, nowMs: nowMs)
@@ -71,7 +71,7 @@ struct DeviceRequest: Equatable, Sendable {
         device.isHighLowered = try fields.bool("lowers_priority") ?? device.isHighLowered
         device.receipts = try fields.word("receipts", orElse: "receipts: object or string") ?? device.receipts
         if let value = fields["rate_per_minute"] {
-            guard device.platform == .apple else { throw ControlRefusal("rate_per_minute: of an apple device only") }
+            guard device.platform == .apple else { throw ControlError("rate_per_minute: of an apple device only") }
             let rule = "rate_per_minute: 0 to 1000000, or null"
             let limit = value == .null ? nil : try fields.integer("rate_per_minute", 0...1_000_000, orElse: rule)
             device.rate = limit.map { QuotaWindow(limit: Int($0)) }
@@ -79,7 +79,7 @@ struct DeviceRequest: Equatable, Sendable {
         return device
     }
 
-    private func applyConnection(to device: inout Devices.Device, nowMs: Int64) throws(ControlRefusal) {
+    private func applyConnection(to device: inout Devices.Device, nowMs: Int64) throws(ControlError) {
         // The token may have expired since the last request about it.
         if fields["state"] == nil, DevicePolicy.isExpired(device, nowMs: nowMs) { device.state = .unregistered }
         let isOnline = try fields.bool("online")
@@ -89,19 +89,19 @@ struct DeviceRequest: Equatable, Sendable {
             device.connection = .offline(sinceMs: nowMs)
         }
         guard fields["inactive_days"] != nil else { return }
-        guard device.platform == .android else { throw ControlRefusal("inactive_days: of an android device only") }
+        guard device.platform == .android else { throw ControlError("inactive_days: of an android device only") }
         let rule = "inactive_days: 0 to 36500, of a device that is not online"
         guard let days = try fields.integer("inactive_days", 0...36_500, orElse: rule), isOnline != true else {
-            throw ControlRefusal(rule)
+            throw ControlError(rule)
         }
         device.connection = .offline(sinceMs: nowMs - days * DevicePolicy.dayMs)
     }
 
-    private func applyApp(to device: inout Devices.Device) throws(ControlRefusal) {
+    private func applyApp(to device: inout Devices.Device) throws(ControlError) {
         for name in ["package", "bundle"] {
             guard let value = fields[name] else { continue }
             guard value == .null || (1...255).contains(value.string?.utf8.count ?? 0) else {
-                throw ControlRefusal("\(name): 1 to 255 bytes, or null")
+                throw ControlError("\(name): 1 to 255 bytes, or null")
             }
             device.package = value.string
         }

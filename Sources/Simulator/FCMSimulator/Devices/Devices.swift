@@ -94,7 +94,7 @@ struct Devices: Equatable, Sendable {
         var isLost = false
         switch TokenBehaviour(token) {
         case .healthy(let own): platform = own
-        case .refused(let refusal): return .refused(refusal)
+        case .refused(let failure): return .refused(failure)
         case .canonical(let name): canonical = name
         case .retryable(let error, let times):
             if failures.fails(token, times: times) { return .refused(.retryable(error)) }
@@ -106,8 +106,8 @@ struct Devices: Equatable, Sendable {
         case .unknown: break
         case .replaced: return .refused(.unregistered)
         case .known(let instance, let device):
-            if let refusal = DevicePolicy.refusal(of: device, traits: traits, senderID: senderID, nowMs: nowMs) {
-                return .refused(refusal)
+            if let failure = DevicePolicy.failure(of: device, traits: traits, senderID: senderID, nowMs: nowMs) {
+                return .refused(failure)
             }
             platform = device.platform
             current = instance

@@ -3,7 +3,7 @@ import FanfareModel
 /// The behaviour that a token's prefix `sbx-` asks for.
 enum TokenBehaviour: Equatable, Sendable {
     case healthy(Platform)
-    case refused(DeviceRefusal)
+    case refused(DeviceFailure)
     case canonical(String)
     case retryable(RetryableError, times: Int)
     case slow(milliseconds: Int64)
@@ -57,7 +57,7 @@ enum TokenBehaviour: Equatable, Sendable {
     }
 
     /// How often sends to a topic `sbx-topicrate-N-` are refused; 0 for any other topic.
-    static func topicRefusals(_ topic: String) -> Int {
+    static func topicFailures(_ topic: String) -> Int {
         guard topic.hasPrefix("sbx-topicrate-") else { return 0 }
         return number(String(topic.dropFirst("sbx-topicrate-".count))) ?? 0
     }

@@ -5,17 +5,17 @@ enum FaultReader {
     private static let xmppOnly: Set<String> = ["nack", "draining", "without_id", "stanza"]
     private static let xmppToo: Set<String> = ["close", "delay_ms"]
 
-    static func read(_ source: JSONObject, id: String) throws(ControlRefusal) -> Fault {
+    static func read(_ source: JSONObject, id: String) throws(ControlError) -> Fault {
         try source.refuseNames(except: ["match", "action", "times"])
         let match = source["match"]?.object ?? JSONObject()
         try match.refuseNames(except: ["path", "token_prefix", "fraction"], path: "match.")
-        guard let given = source["action"]?.object else { throw ControlRefusal("action: an object") }
+        guard let given = source["action"]?.object else { throw ControlError("action: an object") }
         let times = try source.integer("times", 1...Int64.max, orElse: "times: a positive integer")
         let fraction = match["fraction"].map { $0.number?.double } ?? 1
-        guard let fraction, fraction >= 0, fraction <= 1 else { throw ControlRefusal("match.fraction: 0 to 1") }
+        guard let fraction, fraction >= 0, fraction <= 1 else { throw ControlError("match.fraction: 0 to 1") }
         let path = match["path"]?.string ?? "/"
         guard path.hasPrefix("/") || path == Faults.xmppPath else {
-            throw ControlRefusal("match.path: a path, or \(Faults.xmppPath)")
+            throw ControlError("match.path: a path, or \(Faults.xmppPath)")
         }
         return Fault(
             id: id,
@@ -28,13 +28,13 @@ enum FaultReader {
         )
     }
 
-    private static func action(_ given: JSONObject, isXMPP: Bool) throws(ControlRefusal) -> FaultAction {
+    private static func action(_ given: JSONObject, isXMPP: Bool) throws(ControlError) -> FaultAction {
         // An action of the other kind would silently do nothing.
         for name in given.members.map(\.key) {
             if isXMPP, !xmppOnly.contains(name), !xmppToo.contains(name) {
-                throw ControlRefusal("action.\(name): not an action on \(Faults.xmppPath)")
+                throw ControlError("action.\(name): not an action on \(Faults.xmppPath)")
             }
-            if !isXMPP, xmppOnly.contains(name) { throw ControlRefusal("action.\(name): only on \(Faults.xmppPath)") }
+            if !isXMPP, xmppOnly.contains(name) { throw ControlError("action.\(name): only on \(Faults.xmppPath)") }
         }
         var action = FaultAction()
         for (name, value) in given.members.map({ ($0.key, $0.value) }) {
@@ -62,10 +62,10 @@ enum FaultReader {
                 action.nack = try string(value, name, rule: "a code, such as SERVICE_UNAVAILABLE") {
                     (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 == 0x5F || (0x41...0x5A).contains($0) }
                 }
-            default: throw ControlRefusal("action.\(name): not an action")
+            default: throw ControlError("action.\(name): not an action")
             }
         }
-        guard !given.isEmpty else { throw ControlRefusal("action: at least one") }
+        guard !given.isEmpty else { throw ControlError("action: at least one") }
         return action
     }
 
@@ -73,9 +73,9 @@ enum FaultReader {
         _ value: JSONValue,
         _ range: ClosedRange<Int64>,
         _ name: String
-    ) throws(ControlRefusal) -> Int64 {
+    ) throws(ControlError) -> Int64 {
         guard let number = value.number?.int64, range.contains(number) else {
-            throw ControlRefusal("action.\(name): an integer from \(range.lowerBound) to \(range.upperBound)")
+            throw ControlError("action.\(name): an integer from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -85,8 +85,8 @@ enum FaultReader {
         _ name: String,
         rule: String,
         _ fits: (String) -> Bool
-    ) throws(ControlRefusal) -> String {
-        guard let text = value.string, fits(text) else { throw ControlRefusal("action.\(name): \(rule)") }
+    ) throws(ControlError) -> String {
+        guard let text = value.string, fits(text) else { throw ControlError("action.\(name): \(rule)") }
         return text
     }
 
@@ -96,9 +96,9 @@ enum FaultReader {
         "CONNECT_ERROR": 10, "ENHANCE_YOUR_CALM": 11, "INADEQUATE_SECURITY": 12, "HTTP_1_1_REQUIRED": 13,
     ]
 
-    private static func code(_ value: JSONValue, _ name: String) throws(ControlRefusal) -> UInt32 {
+    private static func code(_ value: JSONValue, _ name: String) throws(ControlError) -> UInt32 {
         guard let code = value.string.flatMap({ codes[$0] }) else {
-            throw ControlRefusal("action.\(name): an error code of HTTP/2, such as CANCEL")
+            throw ControlError("action.\(name): an error code of HTTP/2, such as CANCEL")
         }
         return code
     }

@@ -86,8 +86,8 @@ struct Faults: Equatable, Sendable {
     private var lastID = 0
 
     /// - Returns: the fault's id.
-    mutating func add(_ source: JSONObject) throws(ControlRefusal) -> String {
-        guard all.count < Self.most else { throw ControlRefusal("at most \(Self.most) faults") }
+    mutating func add(_ source: JSONObject) throws(ControlError) -> String {
+        guard all.count < Self.most else { throw ControlError("at most \(Self.most) faults") }
         let fault = try FaultReader.read(source, id: "f\(lastID + 1)")
         lastID += 1
         all.append(fault)

@@ -61,7 +61,7 @@ struct Groups: Equatable, Sendable {
         devices: Devices,
         nonce: UInt64,
         nowMs: Int64
-    ) throws(GroupRefusal) -> String {
+    ) throws(GroupError) -> String {
         let name = request.name
         let id: UInt64
         switch request.operation {
@@ -102,7 +102,7 @@ struct Groups: Equatable, Sendable {
         _ tokens: [String],
         devices: Devices,
         nowMs: Int64
-    ) throws(GroupRefusal) -> [String] {
+    ) throws(GroupError) -> [String] {
         var members: [String] = []
         for token in tokens where canJoin(token, devices: devices, nowMs: nowMs) && !members.contains(token) {
             members.append(token)
@@ -113,7 +113,7 @@ struct Groups: Equatable, Sendable {
 
     private static func canJoin(_ token: String, devices: Devices, nowMs: Int64) -> Bool {
         guard Recipients.isToken(token) else { return false }
-        if case .refused(let refusal) = TokenBehaviour(token), refusal != .auth { return false }
+        if case .refused(let failure) = TokenBehaviour(token), failure != .auth { return false }
         return !devices.isGone(token, nowMs: nowMs)
     }
 
@@ -123,7 +123,7 @@ struct Groups: Equatable, Sendable {
         described = [:]
     }
 
-    private func id(project: String, key: String, name: String) throws(GroupRefusal) -> UInt64 {
+    private func id(project: String, key: String, name: String) throws(GroupError) -> UInt64 {
         guard let id = GroupKey.id(in: key, secret: secret), let group = made[id], group.project == project else {
             throw .notFound
         }

@@ -26,7 +26,7 @@ struct LegacySend: Equatable, Sendable {
 }
 
 /// Why a legacy request is refused before any device is looked up.
-enum LegacyRefusal: Error, Equatable, Sendable {
+enum LegacyRequestError: Error, Equatable, Sendable {
     /// Status 400 and a sentence.
     case sentence(String)
     /// Status 200 and this code for each recipient, nil for a topic; `observed` is the live server's sentence instead.
@@ -36,10 +36,10 @@ enum LegacyRefusal: Error, Equatable, Sendable {
 enum LegacyRequest {
     static let maximumTokens = 1_000
 
-    static func read(_ body: [UInt8]) throws(LegacyRefusal) -> LegacySend {
+    static func read(_ body: [UInt8]) throws(LegacyRequestError) -> LegacySend {
         let object = try JSONObject(body, limits: JSONLimits(maximumDepth: 32, maximumBytes: 4 << 20)) { error in
             guard let error else {
-                return LegacyRefusal.sentence("JSON_PARSING_ERROR: Expected an object at position 0.")
+                return LegacyRequestError.sentence("JSON_PARSING_ERROR: Expected an object at position 0.")
             }
             let found =
                 error.offset >= body.count
@@ -51,7 +51,7 @@ enum LegacyRequest {
     }
 
     /// - Parameter body: the bytes of the request, from which a delivery's content is read on request.
-    static func read(_ object: JSONObject, body: [UInt8]) throws(LegacyRefusal) -> LegacySend {
+    static func read(_ object: JSONObject, body: [UInt8]) throws(LegacyRequestError) -> LegacySend {
         if let sentence = LegacySchema.firstBroken(by: object) { throw .sentence(sentence) }
         let target = try target(of: object)
         try LegacyRules.check(object, target: target)
@@ -63,7 +63,7 @@ enum LegacyRequest {
         )
     }
 
-    private static func target(of object: JSONObject) throws(LegacyRefusal) -> LegacySend.Target {
+    private static func target(of object: JSONObject) throws(LegacyRequestError) -> LegacySend.Target {
         let to = object["to"]?.string
         let tokens = object["registration_ids"]?.array
         let condition = object["condition"]?.string

@@ -2,7 +2,7 @@ import FanfareJSON
 
 /// The legacy reference's rules for a message's values.
 enum LegacyRules {
-    static func check(_ object: JSONObject, target: LegacySend.Target) throws(LegacyRefusal) {
+    static func check(_ object: JSONObject, target: LegacySend.Target) throws(LegacyRequestError) {
         let recipients = target.listedCount
         if let priority = object["priority"]?.string, priority != "normal", priority != "high" {
             throw .sentence("InvalidParameters: Invalid value (\(priority)) for \"priority\"")

@@ -2,7 +2,7 @@
 extension Simulator {
     mutating func answerLegacy(
         _ request: SimulatorRequest,
-        send: Result<LegacySend, LegacyRefusal>,
+        send: Result<LegacySend, LegacyRequestError>,
         now: Int64
     ) -> SimulatorReply {
         guard let project = credentials.legacyProject(of: request, nowMs: callersTime(now)) else {
@@ -21,14 +21,14 @@ extension Simulator {
         }
         statistics.sends += count
         switch send {
-        case .failure(let refusal): return refuse(refusal)
+        case .failure(let error): return refuse(error)
         case .success(let send): return answer(send, project: project, now: now)
         }
     }
 
-    private mutating func refuse(_ refusal: LegacyRefusal) -> SimulatorReply {
+    private mutating func refuse(_ error: LegacyRequestError) -> SimulatorReply {
         let plain = LegacyReply.plainType
-        switch refusal {
+        switch error {
         case .sentence(let sentence):
             statistics.countRejected("InvalidParameters")
             return SimulatorReply(status: 400, contentType: plain, text: sentence + "\n")
@@ -82,10 +82,10 @@ extension Simulator {
         var hasRetryable = false
         for token in tokens {
             switch admit(send, to: token, now: now) {
-            case .refused(let refusal):
-                statistics.countRejected(refusal.legacyCode)
-                hasRetryable = hasRetryable || refusal.isRetryable
-                results.append(.error(refusal.legacyCode))
+            case .refused(let failure):
+                statistics.countRejected(failure.legacyCode)
+                hasRetryable = hasRetryable || failure.isRetryable
+                results.append(.error(failure.legacyCode))
             case .accepted(let platform, let canonical, let delay, let lost):
                 delayMs = max(delayMs, delay)
                 isLost = isLost || lost

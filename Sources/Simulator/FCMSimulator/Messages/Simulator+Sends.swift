@@ -39,8 +39,8 @@ extension Simulator {
         messageID: String,
         acceptedMs: Int64,
         now: Int64
-    ) -> [(token: String, reason: DeviceRefusal)] {
-        var refused: [(token: String, reason: DeviceRefusal)] = []
+    ) -> [(token: String, reason: DeviceFailure)] {
+        var refused: [(token: String, reason: DeviceFailure)] = []
         for token in tokens {
             if case .refused(let reason) = admit(send, to: token, now: now) {
                 refused.append((token, reason))

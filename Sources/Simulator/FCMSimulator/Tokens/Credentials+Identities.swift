@@ -12,15 +12,15 @@ extension Credentials {
         authorization: String?,
         newToken: String,
         nowMs: Int64
-    ) throws(IdentityRefusal) -> SimulatorReply {
+    ) throws(IdentityError) -> SimulatorReply {
         switch request {
         case .refresh(let id, let secret, let token):
             guard let project = projects.first(where: { ($0.identity?.clientID).isExactly(id) }),
                 let known = project.identity,
                 known.clientSecret.isExactly(secret)
-            else { throw .oauth(TokenRefusal("invalid_client", "The OAuth client was not found.", status: 401)) }
+            else { throw .oauth(OAuthError("invalid_client", "The OAuth client was not found.", status: 401)) }
             guard known.refreshToken.isExactly(token) else {
-                throw .oauth(TokenRefusal("invalid_grant", "Token has been expired or revoked."))
+                throw .oauth(OAuthError("invalid_grant", "Token has been expired or revoked."))
             }
             return grant(newToken, to: project.id, TokenScopes.all, nowMs: nowMs)
         case .exchange(let audience, let token, let scopes):
@@ -28,10 +28,10 @@ extension Credentials {
                 let sentence =
                     "The target service indicated by the \"audience\" parameters is invalid. This might either be "
                     + "because the pool or provider is disabled or deleted or because it doesn't exist."
-                throw .oauth(TokenRefusal("invalid_target", sentence))
+                throw .oauth(OAuthError("invalid_target", sentence))
             }
             guard (project.identity?.subjectToken).isExactly(token) else {
-                throw .oauth(TokenRefusal("invalid_grant", "The subject token is not valid for this provider."))
+                throw .oauth(OAuthError("invalid_grant", "The subject token is not valid for this provider."))
             }
             let type: JSONValue = "urn:ietf:params:oauth:token-type:access_token"
             return grant(newToken, to: project.id, scopes, nowMs: nowMs, more: ["issued_token_type": type])
@@ -50,7 +50,7 @@ extension Credentials {
         }
     }
 
-    private func mayImpersonate(_ email: String, authorization: String?, nowMs: Int64) throws(IdentityRefusal) {
+    private func mayImpersonate(_ email: String, authorization: String?, nowMs: Int64) throws(IdentityError) {
         let grant: AccessTokens.Grant
         switch validity(authorization, nowMs: nowMs) {
         case .missing: throw .api(.missingCredential)
@@ -108,13 +108,13 @@ extension Credentials {
 }
 
 /// Why an identity gets no access token: in the form of OAuth, or of Google's APIs.
-enum IdentityRefusal: Error, Equatable, Sendable {
-    case oauth(TokenRefusal)
+enum IdentityError: Error, Equatable, Sendable {
+    case oauth(OAuthError)
     case api(APIError)
 
     var reply: SimulatorReply {
         switch self {
-        case .oauth(let refusal): refusal.reply
+        case .oauth(let error): error.reply
         case .api(let error): error.reply
         }
     }

@@ -27,11 +27,11 @@ struct Credentials: Sendable {
         _ request: TokenRequest,
         newToken: String?,
         nowMs: Int64
-    ) throws(TokenRefusal) -> SimulatorReply {
+    ) throws(OAuthError) -> SimulatorReply {
         guard let project = projects.first(where: { $0.serviceAccountEmail.isExactly(request.email) }) else {
-            throw TokenRefusal("invalid_grant", "Invalid grant: account not found")
+            throw OAuthError("invalid_grant", "Invalid grant: account not found")
         }
-        guard let newToken else { throw TokenRefusal("invalid_grant", "Invalid JWT Signature.") }
+        guard let newToken else { throw OAuthError("invalid_grant", "Invalid JWT Signature.") }
         let scopes = try request.scopes(audiences: audiences, nowMs: nowMs)
         let expiresMs = nowMs + lifetimeSeconds * 1_000
         issue(newToken, .init(project: project.id, scopes: scopes, expiresMs: expiresMs), nowMs: nowMs)
@@ -52,7 +52,7 @@ struct Credentials: Sendable {
     }
 
     /// HTTP v1: why the request may not act for the project; nil if it may.
-    func refusal(of request: SimulatorRequest, project: SimulatedProject, nowMs: Int64) -> APIError? {
+    func error(of request: SimulatorRequest, project: SimulatedProject, nowMs: Int64) -> APIError? {
         switch tokens.validity(authorization: request.authorization, nowMs: nowMs) {
         case .missing: return .missingCredential
         case .unknown: return .badCredential(reason: "ACCESS_TOKEN_TYPE_UNSUPPORTED")
@@ -89,7 +89,7 @@ struct Credentials: Sendable {
     }
 
     /// The Instance ID API: the project that the request acts for.
-    func topicProject(of request: SimulatorRequest, nowMs: Int64) throws(TopicRefusal) -> SimulatedProject {
+    func topicProject(of request: SimulatorRequest, nowMs: Int64) throws(TopicError) -> SimulatedProject {
         if let key = request.authorization.flatMap(Self.serverKey) {
             guard let project = projects.first(where: { $0.serverKey.isExactly(key) }) else { throw .unauthenticated }
             return project

@@ -4,8 +4,8 @@ import FanfareJSON
 struct TokenForm: Equatable, Sendable {
     private let fields: [ExactText: String]
 
-    init(_ body: [UInt8]) throws(TokenRefusal) {
-        guard let pairs = FormText.pairs(body) else { throw TokenRefusal("invalid_request", "Bad Request") }
+    init(_ body: [UInt8]) throws(OAuthError) {
+        guard let pairs = FormText.pairs(body) else { throw OAuthError("invalid_request", "Bad Request") }
         fields = Dictionary(pairs.map { (ExactText($0.name), $0.value) }, uniquingKeysWith: { $1 })
     }
 
@@ -29,35 +29,35 @@ enum IdentityRequest: Equatable, Sendable {
         "urn:ietf:params:oauth:token-type:id-token", "urn:ietf:params:oauth:token-type:saml2",
     ]
 
-    static func refresh(_ form: TokenForm) throws(TokenRefusal) -> IdentityRequest {
+    static func refresh(_ form: TokenForm) throws(OAuthError) -> IdentityRequest {
         guard let id = form["client_id"], let secret = form["client_secret"] else {
-            throw TokenRefusal("invalid_request", "Could not determine client ID from request.")
+            throw OAuthError("invalid_request", "Could not determine client ID from request.")
         }
         guard let token = form["refresh_token"] else {
-            throw TokenRefusal("invalid_request", "Missing required parameter: refresh_token")
+            throw OAuthError("invalid_request", "Missing required parameter: refresh_token")
         }
         return .refresh(clientID: id, clientSecret: secret, refreshToken: token)
     }
 
-    static func exchange(_ body: [UInt8]) throws(TokenRefusal) -> IdentityRequest {
+    static func exchange(_ body: [UInt8]) throws(OAuthError) -> IdentityRequest {
         let form = try TokenForm(body)
         guard form["grant_type"] == exchangeGrant else {
-            throw TokenRefusal("unsupported_grant_type", "Invalid value for \"grant_type\".")
+            throw OAuthError("unsupported_grant_type", "Invalid value for \"grant_type\".")
         }
         guard form["requested_token_type"] ?? accessTokenType == accessTokenType else {
-            throw TokenRefusal("invalid_request", "Invalid value for \"requested_token_type\".")
+            throw OAuthError("invalid_request", "Invalid value for \"requested_token_type\".")
         }
         guard let audience = form["audience"] else {
-            throw TokenRefusal("invalid_request", "Invalid value for \"audience\".")
+            throw OAuthError("invalid_request", "Invalid value for \"audience\".")
         }
         guard let type = form["subject_token_type"], subjectTypes.contains(type) else {
-            throw TokenRefusal("invalid_request", "Invalid value for \"subject_token_type\".")
+            throw OAuthError("invalid_request", "Invalid value for \"subject_token_type\".")
         }
         guard let token = form["subject_token"] else {
-            throw TokenRefusal("invalid_request", "Invalid value for \"subject_token\".")
+            throw OAuthError("invalid_request", "Invalid value for \"subject_token\".")
         }
         guard let scopes = TokenScopes((form["scope"] ?? "").split(separator: " ")) else {
-            throw TokenRefusal("invalid_scope", "The scope is missing or unknown.")
+            throw OAuthError("invalid_scope", "The scope is missing or unknown.")
         }
         return .exchange(audience: audience, subjectToken: token, scopes: scopes)
     }

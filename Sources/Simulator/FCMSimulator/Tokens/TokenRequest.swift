@@ -10,28 +10,28 @@ public struct TokenRequest: Equatable, Sendable {
     public var signature: [UInt8]
     var claims: JSONObject
 
-    static func read(_ form: TokenForm) throws(TokenRefusal) -> TokenRequest {
+    static func read(_ form: TokenForm) throws(OAuthError) -> TokenRequest {
         guard let assertion = form["assertion"] else {
-            throw TokenRefusal("invalid_request", "Missing required parameter: assertion")
+            throw OAuthError("invalid_request", "Missing required parameter: assertion")
         }
         let parts = assertion.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = object(parts[0]), let claims = object(parts[1]),
             let signature = Base64.decodeURL(parts[2])
-        else { throw TokenRefusal("invalid_grant", "Invalid JWT: malformed.") }
+        else { throw OAuthError("invalid_grant", "Invalid JWT: malformed.") }
         guard header["alg"] == "RS256" else {
-            throw TokenRefusal("invalid_grant", "Invalid JWT: only RS256 is accepted.")
+            throw OAuthError("invalid_grant", "Invalid JWT: only RS256 is accepted.")
         }
         guard let email = claims["iss"]?.nonEmptyString else {
-            throw TokenRefusal("invalid_grant", "Invalid JWT: Missing 'iss'.")
+            throw OAuthError("invalid_grant", "Invalid JWT: Missing 'iss'.")
         }
         let input = Array(assertion.utf8.prefix(parts[0].count + 1 + parts[1].count))
         return TokenRequest(email: email, signingInput: input, signature: signature, claims: claims)
     }
 
     /// Checks audience, times and scope.
-    func scopes(audiences: Set<String>, nowMs: Int64) throws(TokenRefusal) -> TokenScopes {
+    func scopes(audiences: Set<String>, nowMs: Int64) throws(OAuthError) -> TokenScopes {
         guard let audience = claims["aud"]?.string, audiences.contains(audience) else {
-            throw TokenRefusal("invalid_grant", "Invalid JWT: Failed audience check.")
+            throw OAuthError("invalid_grant", "Invalid JWT: Failed audience check.")
         }
         let now = nowMs / 1_000
         let skew: Int64 = 600
@@ -39,14 +39,14 @@ public struct TokenRequest: Equatable, Sendable {
             issued <= now + skew, issued > now - 3_600 - skew, expires > now - skew, expires > issued,
             expires - issued <= 3_600
         else {
-            throw TokenRefusal(
+            throw OAuthError(
                 "invalid_grant",
                 "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
                     + "Check your iat and exp values in the JWT claim."
             )
         }
         guard let scopes = TokenScopes((claims["scope"]?.string ?? "").split(separator: " ")) else {
-            throw TokenRefusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
+            throw OAuthError("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
         return scopes
     }
@@ -58,7 +58,7 @@ public struct TokenRequest: Equatable, Sendable {
 }
 
 /// The token endpoint's `error` and `error_description`.
-struct TokenRefusal: Error, Equatable, Sendable {
+struct OAuthError: Error, Equatable, Sendable {
     var error: String
     var description: String
     var status: Int

@@ -6,10 +6,10 @@ extension Simulator {
     /// `POST /iid/v1:batchAdd` and `POST /iid/v1:batchRemove`.
     mutating func answerTopics(
         _ request: SimulatorRequest,
-        change: Result<TopicRequest, TopicRefusal>,
+        change: Result<TopicRequest, TopicError>,
         now: Int64
     ) -> SimulatorReply {
-        do throws(TopicRefusal) {
+        do throws(TopicError) {
             let project = try credentials.topicProject(of: request, nowMs: callersTime(now))
             let change = try change.get()
             // Tokens beyond the second's rate are refused one by one; if the rate admits none, the whole request is.
@@ -34,8 +34,8 @@ extension Simulator {
                 let disturbance = topics.disturbance(of: token)
                 delayMs = max(delayMs, disturbance.delayMs)
                 isLost = isLost || disturbance.isLost
-                let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now))
-                error = refusal?.topicWord ?? perform(change, on: token, now: now)
+                let failure = topics.failure(of: token, isGone: devices.isGone(token, nowMs: now))
+                error = failure?.topicWord ?? perform(change, on: token, now: now)
             }
             results.append(.object(error.map { ["error": .string($0)] } ?? JSONObject()))
         }
@@ -51,7 +51,7 @@ extension Simulator {
             topics.subscriptions.unsubscribe(token, from: change.topic)
             return nil
         }
-        do throws(Subscriptions.Refusal) {
+        do throws(Subscriptions.LimitError) {
             try topics.subscriptions.subscribe(token, to: change.topic, nowMs: now)
             return nil
         } catch {
@@ -68,8 +68,8 @@ extension Simulator {
     ) -> SimulatorReply {
         guard let project else { return APIError.projectNotFound.reply }
         do throws(APIError) {
-            if let refusal = credentials.refusal(of: request, project: project, nowMs: callersTime(now)) {
-                throw refusal
+            if let error = credentials.error(of: request, project: project, nowMs: callersTime(now)) {
+                throw error
             }
             let change = try change.get()
             if change.operation.isChange {
@@ -78,8 +78,8 @@ extension Simulator {
                 }
             }
             let token = change.registration
-            if let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now)) {
-                throw refusal.apiError(token: token, field: "name")
+            if let failure = topics.failure(of: token, isGone: devices.isGone(token, nowMs: now)) {
+                throw failure.apiError(token: token, field: "name")
             }
             var reply = SimulatorReply(object: try topics.perform(change, project: project.id, nowMs: now))
             let disturbance = topics.disturbance(of: token)
@@ -99,10 +99,10 @@ extension Simulator {
         details: Bool,
         now: Int64
     ) -> SimulatorReply {
-        do throws(TopicRefusal) {
+        do throws(TopicError) {
             let project = try credentials.topicProject(of: request, nowMs: callersTime(now))
-            if let refusal = topics.refusal(of: token, isGone: devices.isGone(token, nowMs: now)) {
-                throw refusal.infoRefusal
+            if let failure = topics.failure(of: token, isGone: devices.isGone(token, nowMs: now)) {
+                throw failure.infoError
             }
             let device = devices[token]
             let platform: String

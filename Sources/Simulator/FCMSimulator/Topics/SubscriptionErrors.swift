@@ -16,8 +16,8 @@ extension APIError {
     }
 }
 
-/// Refusals of a registration token by the Instance ID API.
-extension DeviceRefusal {
+/// What a registration token's failure is in the words of the Instance ID API.
+extension DeviceFailure {
     /// The error of a token in a batch.
     var topicWord: String {
         switch self {
@@ -31,13 +31,13 @@ extension DeviceRefusal {
     }
 
     /// The answer to a question about one token.
-    var infoRefusal: TopicRefusal {
+    var infoError: TopicError {
         switch topicWord {
-        case "INVALID_ARGUMENT": return TopicRefusal(status: 400, word: "InvalidToken")
-        case "NOT_FOUND": return TopicRefusal(status: 404, word: "No information found about this instance id.")
+        case "INVALID_ARGUMENT": return TopicError(status: 400, word: "InvalidToken")
+        case "NOT_FOUND": return TopicError(status: 404, word: "No information found about this instance id.")
         case "PERMISSION_DENIED": return .forbidden
         case "RESOURCE_EXHAUSTED": return .rate
-        default: return TopicRefusal(status: 500, word: "INTERNAL")
+        default: return TopicError(status: 500, word: "INTERNAL")
         }
     }
 }

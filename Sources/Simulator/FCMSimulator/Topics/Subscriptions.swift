@@ -9,7 +9,7 @@ struct Subscriptions: Equatable, Sendable {
     /// Anonymous subscribers of one topic.
     static let maximumAnonymous = 1_000_000_000
 
-    enum Refusal: Error, Equatable, Sendable { case tooManyTopics, tooManyTokens }
+    enum LimitError: Error, Equatable, Sendable { case tooManyTopics, tooManyTokens }
 
     private var topics: [String: Set<String>] = [:]
     private var tokens: [String: Set<String>] = [:]
@@ -23,7 +23,7 @@ struct Subscriptions: Equatable, Sendable {
     func createdMs(_ token: String, _ topic: String) -> Int64? { created[Self.pair(token, topic)] }
 
     /// - Parameter nowMs: when the subscription is made, Unix milliseconds; nil for a described one.
-    mutating func subscribe(_ token: String, to topic: String, nowMs: Int64? = nil) throws(Refusal) {
+    mutating func subscribe(_ token: String, to topic: String, nowMs: Int64? = nil) throws(LimitError) {
         guard topics[token] != nil || topics.count < Self.maximumTokens else { throw .tooManyTokens }
         guard topics(of: token).count < Self.maximumTopics || topics(of: token).contains(topic) else {
             throw .tooManyTopics

@@ -9,7 +9,7 @@ struct TopicRequest: Equatable, Sendable {
     var topic: String
     var tokens: [String]
 
-    static func read(_ body: [UInt8], isAdding: Bool) throws(TopicRefusal) -> TopicRequest {
+    static func read(_ body: [UInt8], isAdding: Bool) throws(TopicError) -> TopicRequest {
         guard let value = try? JSONParser.parse(body, limits: JSONLimits(maximumDepth: 8, maximumBytes: 4 << 20)),
             let to = value.object?["to"]?.string, to.hasPrefix("/topics/"),
             let list = value.object?["registration_tokens"]?.array
@@ -24,14 +24,14 @@ struct TopicRequest: Equatable, Sendable {
 }
 
 /// Why the Instance ID API refuses a whole request: a status and one word.
-struct TopicRefusal: Error, Equatable, Sendable {
+struct TopicError: Error, Equatable, Sendable {
     var status: Int
     var word: String
 
-    static let badRequest = TopicRefusal(status: 400, word: "INVALID_ARGUMENT")
-    static let unauthenticated = TopicRefusal(status: 401, word: "UNAUTHENTICATED")
-    static let forbidden = TopicRefusal(status: 403, word: "PERMISSION_DENIED")
-    static let rate = TopicRefusal(status: 429, word: "RESOURCE_EXHAUSTED")
+    static let badRequest = TopicError(status: 400, word: "INVALID_ARGUMENT")
+    static let unauthenticated = TopicError(status: 401, word: "UNAUTHENTICATED")
+    static let forbidden = TopicError(status: 403, word: "PERMISSION_DENIED")
+    static let rate = TopicError(status: 429, word: "RESOURCE_EXHAUSTED")
 
     var reply: SimulatorReply { SimulatorReply(status: status, object: ["error": .string(word)]) }
 }

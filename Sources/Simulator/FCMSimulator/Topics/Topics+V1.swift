@@ -44,7 +44,7 @@ extension Topics {
         project: String,
         nowMs: Int64
     ) throws(APIError) -> JSONObject {
-        do throws(Subscriptions.Refusal) {
+        do throws(Subscriptions.LimitError) {
             try subscriptions.subscribe(token, to: topic, nowMs: nowMs)
         } catch {
             throw error == .tooManyTopics ? .tooManyTopics : .internalError

@@ -33,7 +33,7 @@ struct Topics: Equatable, Sendable {
 
     /// True while the topic's name, `sbx-topicrate-N-`, asks for a refusal.
     mutating func refusesSend(to topic: String) -> Bool {
-        failures.fails("topic:" + topic, times: TokenBehaviour.topicRefusals(topic))
+        failures.fails("topic:" + topic, times: TokenBehaviour.topicFailures(topic))
     }
 
     // MARK: Changes
@@ -47,11 +47,11 @@ struct Topics: Equatable, Sendable {
     /// Why a token cannot be subscribed now; nil if it can.
     ///
     /// - Parameter isGone: its registration has ended.
-    mutating func refusal(of token: String, isGone: Bool) -> DeviceRefusal? {
+    mutating func failure(of token: String, isGone: Bool) -> DeviceFailure? {
         guard Recipients.isToken(token) else { return .invalid }
         if isGone { return .unregistered }
         switch TokenBehaviour(token) {
-        case .refused(let refusal): return refusal
+        case .refused(let failure): return failure
         case .retryable(let error, let times):
             guard failures.fails("topics:" + token, times: times) else { return nil }
             // A subscription has no rate of its device.
@@ -70,7 +70,7 @@ struct Topics: Equatable, Sendable {
     }
 
     /// Makes these the only topics of the token.
-    mutating func replaceTopics(of token: String, with topics: Set<String>) throws(Subscriptions.Refusal) {
+    mutating func replaceTopics(of token: String, with topics: Set<String>) throws(Subscriptions.LimitError) {
         for topic in subscriptions.topics(of: token).subtracting(topics) {
             subscriptions.unsubscribe(token, from: topic)
         }
@@ -78,7 +78,7 @@ struct Topics: Equatable, Sendable {
     }
 
     /// Moves the subscriptions of an app instance to its new token.
-    mutating func rename(_ old: String, to new: String) throws(Subscriptions.Refusal) {
+    mutating func rename(_ old: String, to new: String) throws(Subscriptions.LimitError) {
         let topics = subscriptions.topics(of: old)
         try replaceTopics(of: old, with: [])
         try replaceTopics(of: new, with: topics)

@@ -7,9 +7,9 @@ extension Simulator {
         now: Int64
     ) -> SimulatorReply {
         guard let project else { return APIError.projectNotFound.reply }
-        if let refusal = credentials.refusal(of: request, project: project, nowMs: callersTime(now)) {
-            statistics.countRejected(refusal.statisticsKey)
-            return refusal.reply
+        if let error = credentials.error(of: request, project: project, nowMs: callersTime(now)) {
+            statistics.countRejected(error.statisticsKey)
+            return error.reply
         }
         guard quotas.consume(1, project: project.id, nowMs: now) else {
             let error = APIError.projectQuota(senderID: project.senderID, limit: configuration.quotaPerMinute)
@@ -53,8 +53,8 @@ extension Simulator {
     private mutating func sendToDevice(_ send: Send, token: String, field: String, now: Int64) -> SimulatorReply {
         switch admit(send, to: token, now: now) {
         case .refused(.tooOften(let seconds)): return refuse(.deviceRate(token: token), retryAfter: seconds)
-        case .refused(let refusal):
-            return refuse(refusal.apiError(token: token, field: field), retryAfter: refusal.isRetryable ? 1 : nil)
+        case .refused(let failure):
+            return refuse(failure.apiError(token: token, field: field), retryAfter: failure.isRetryable ? 1 : nil)
         case .accepted(let platform, _, let delayMs, let isLost):
             var reply = Self.accepted(send, accept(send, for: token, on: platform, now: now))
             reply.delayMs = delayMs

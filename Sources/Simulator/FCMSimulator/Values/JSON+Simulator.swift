@@ -12,19 +12,19 @@ extension JSONValue {
 extension JSONObject {
     /// Reads a body that has to be an object.
     ///
-    /// - Parameter refusal: makes the error; its argument is nil for well-formed JSON that is no object.
-    init<Refusal: Error>(
+    /// - Parameter makeError: makes the error; its argument is nil for well-formed JSON that is no object.
+    init<Thrown: Error>(
         _ body: [UInt8],
         limits: JSONLimits,
-        orElse refusal: (JSONError?) -> Refusal
-    ) throws(Refusal) {
+        orElse makeError: (JSONError?) -> Thrown
+    ) throws(Thrown) {
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONParser.parse(body, limits: limits)
         } catch {
-            throw refusal(error)
+            throw makeError(error)
         }
-        guard case .object(let object) = value else { throw refusal(nil) }
+        guard case .object(let object) = value else { throw makeError(nil) }
         self = object
     }
 

@@ -131,7 +131,7 @@ extension Simulator {
 
     private mutating func sendToDevice(_ send: Send, _ token: String, messageID: String, now: Int64) -> Answer {
         switch admit(send, to: token, now: now) {
-        case .refused(let refusal): return .refused(refusal.nackCode)
+        case .refused(let failure): return .refused(failure.nackCode)
         case .accepted(let platform, let canonical, let delayMs, let isLost):
             let id = accept(send, for: token, on: platform, now: now)
             // APNs reports no arrivals.

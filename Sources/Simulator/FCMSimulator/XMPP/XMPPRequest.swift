@@ -100,7 +100,7 @@ enum XMPPReader {
         var message = object
         message["message_id"] = nil
         message["delivery_receipt_requested"] = nil
-        do throws(LegacyRefusal) {
+        do throws(LegacyRequestError) {
             let send = try LegacyRequest.read(message, body: json)
             return XMPPSend(messageID: id, to: to ?? "", wantsReceipt: wish == true, send: send)
         } catch {
@@ -112,7 +112,7 @@ enum XMPPReader {
     }
 }
 
-extension DeviceRefusal {
+extension DeviceFailure {
     /// The XMPP code for the same refusal.
     var nackCode: String {
         switch self {

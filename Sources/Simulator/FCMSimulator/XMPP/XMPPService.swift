@@ -253,7 +253,7 @@ struct XMPPService: Sendable {
             messageID: message.messageID,
             from: message.to,
             error: code,
-            text: text ?? DeviceRefusal.nackText(code, to: message.to),
+            text: text ?? DeviceFailure.nackText(code, to: message.to),
             more: more,
             hidesID: message.hidesID
         )

@@ -1,6 +1,6 @@
 // Changes that a user makes: the question before them, the request, and the announcement of the result.
 
-import { announce, at, keyed, el, post, Refusal, show, text } from "./dom.js";
+import { announce, at, keyed, el, post, RequestError, show, text } from "./dom.js";
 
 const node = (id) => document.getElementById(id);
 
@@ -36,7 +36,7 @@ export async function perform(path, body, done) {
     announce(typeof done === "function" ? done(reply) : done);
     return true;
   } catch (error) {
-    announce(error instanceof Refusal ? error.message : `The result is unknown: ${error.message}`);
+    announce(error instanceof RequestError ? error.message : `The result is unknown: ${error.message}`);
     return false;
   }
 }

@@ -127,7 +127,7 @@ export function announce(message) {
   silence = setTimeout(() => { node.textContent = ""; }, 6000);
 }
 
-export class Refusal extends Error {
+export class RequestError extends Error {
   constructor(status, code, message) {
     super(message);
     this.status = status;
@@ -137,7 +137,7 @@ export class Refusal extends Error {
 
 async function answer(response) {
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refusal(response.status, body.error ?? "unknown", body.message ?? response.statusText);
+  if (!response.ok) throw new RequestError(response.status, body.error ?? "unknown", body.message ?? response.statusText);
   return body;
 }
 

@@ -1,6 +1,6 @@
 // The page of one job: progress, what it waits for, errors, message and results.
 
-import { announce, at, badge, breakable, crumbs, duration, el, get, keyed, number, rate, Refusal, show, terms, text, time } from "./dom.js";
+import { announce, at, badge, breakable, crumbs, duration, el, get, keyed, number, rate, RequestError, show, terms, text, time } from "./dom.js";
 import { address } from "./router.js";
 import { changeJob, jobControls, stalls } from "./actions.js";
 
@@ -253,7 +253,7 @@ class JobPage {
     this.actions = el("p", { class: "actions" });
     this.why = el("p", { class: "view-why", hidden: true });
     this.deadLink = el("a", { class: "button small", hidden: true, href: address("p", this.project, "dead") }, "Open the dead jobs");
-    this.problem = el("div", { class: "notice", role: "status", hidden: true });
+    this.notice = el("div", { class: "notice", role: "status", hidden: true });
     this.progress = new Progress(() => this.results?.filter({ isTwice: true }));
     this.errorRows = el("tbody");
     this.errorBase = el("p", { class: "hint" });
@@ -264,7 +264,7 @@ class JobPage {
     this.about = el("section", { class: "card" }, el("h2", {}, "About the job"), this.facts, el("h3", {}, "Times"), this.times);
     this.body = el("div", { hidden: true }, this.progress.node, this.errors, this.about);
     root.append(crumbs(["Overview", address()], [this.project, address("p", this.project)], ["job"]),
-      el("div", { class: "row title" }, el("h1", { class: "id" }, this.id), this.state, this.actions), this.why, this.deadLink, this.problem, this.body);
+      el("div", { class: "row title" }, el("h1", { class: "id" }, this.id), this.state, this.actions), this.why, this.deadLink, this.notice, this.body);
     this.load();
   }
 
@@ -284,7 +284,7 @@ class JobPage {
       if (job.parts) this.drawParts();
       else this.draw();
     } catch (error) {
-      if (!this.isClosed) this.showProblem(error);
+      if (!this.isClosed) this.showError(error);
     }
     this.loadedAt = performance.now();
     this.isLoading = false;
@@ -293,7 +293,7 @@ class JobPage {
   /** The jobs of one local time, and their sums. */
   drawParts() {
     const { job } = this;
-    show(this.problem, false);
+    show(this.notice, false);
     show(this.body, true);
     text(this.why, `${number(job.parts.length)} jobs begin at one local time, each in the zones of its instant.`);
     show(this.why, true);
@@ -320,7 +320,7 @@ class JobPage {
 
   draw() {
     const { job } = this;
-    show(this.problem, false);
+    show(this.notice, false);
     show(this.body, true);
     show(this.about, true);
     badge(this.state, job.state, stalls(this.fleet.project, job));
@@ -394,13 +394,13 @@ class JobPage {
     this.about.after(this.preview);
   }
 
-  showProblem(error) {
+  showError(error) {
     // A job that was shown stays readable while Redis is away.
-    const isMissing = error instanceof Refusal && error.status === 404;
+    const isMissing = error instanceof RequestError && error.status === 404;
     if (this.job && !isMissing) return;
     show(this.body, false);
     show(this.why, false);
-    show(this.problem, true);
+    show(this.notice, true);
     this.job = null;
     const project = this.fleet.project;
     const lines = [];
@@ -425,9 +425,9 @@ class JobPage {
       lines.push(error.message);
     }
     const said = lines.join("\n");
-    if (this.problem.dataset.said === said) return;
-    this.problem.dataset.said = said;
-    this.problem.replaceChildren(...lines.map((line) => el("p", {}, line)));
+    if (this.notice.dataset.said === said) return;
+    this.notice.dataset.said = said;
+    this.notice.replaceChildren(...lines.map((line) => el("p", {}, line)));
   }
 }
 

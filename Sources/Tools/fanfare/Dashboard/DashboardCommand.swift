@@ -68,9 +68,9 @@ struct DashboardCommand: AsyncParsableCommand {
         settings.metricsToken = try metricsTokenFile.map { try Self.token(file: $0, option: "--metrics-token-file") }
         settings.allowedHosts = allowHost.map { $0.lowercased() }
         settings.userHeader = userHeader
-        if let refusal = settings.refusal {
+        if let fault = settings.fault {
             let remedy = "set one with --token-file FILE or \(Self.tokenVariable)"
-            throw Outcome.configuration.because("dashboard: \(refusal); \(remedy)")
+            throw Outcome.configuration.because("dashboard: \(fault); \(remedy)")
         }
         if !settings.isLoopback {
             ConfigurationOptions.warn([

@@ -4,9 +4,9 @@ extension Check {
     /// Who can reach this Redis, and what this user may do in it.
     static let access = Check("access") { subject, report in
         guard let facts = subject.redis else { return }
-        if let refusal = facts.refusal {
+        if let error = facts.accessError {
             let remedy = "give this Redis user the permissions on the page Redis"
-            return report.fail("this user may not read a project: \(refusal)", remedy)
+            return report.fail("this user may not read a project: \(error)", remedy)
         }
         for concern in subject.deployment.concerns(user: facts.user) {
             report.warn(concern.text, concern.remedy)

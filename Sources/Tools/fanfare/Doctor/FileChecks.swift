@@ -4,7 +4,7 @@ internal import FanfareModel
 
 extension Check {
     /// Whether the files that the configuration names exist, are well-formed and are private. Finds one line for each
-    /// project's credentials, and one for each other file with a problem.
+    /// project's credentials, and one for each other file with a fault.
     static let files = Check("configuration") { subject, report in
         let configuration = subject.configuration
         if let file = configuration.file { report.ok("read from \(file)") }
@@ -14,7 +14,7 @@ extension Check {
         var others: [Finding] = []
         for project in configuration.projects {
             report.check = "credentials of \(project.id)"
-            // Problems of shared files are found with every project; report each once.
+            // Faults of shared files are found with every project; report each once.
             let found = configuration.with(only: project).findingsOfFiles()
             let own = found.filter { $0.text.hasPrefix("projects.") }
             for finding in own { report.add(finding.severity, finding.text, finding.remedy) }

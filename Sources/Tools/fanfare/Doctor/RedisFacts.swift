@@ -31,8 +31,8 @@ struct RedisFacts: Sendable {
     /// Projects that the configuration does not name and no live worker serves, and their numbers of pushed jobs. Only
     /// without `--no-online`.
     var unknownProjects: [(id: String, jobs: Int64)] = []
-    /// The server's refusal of a command that this Redis user may not run; nil if none was refused.
-    var refusal: String?
+    /// The server's error for a command that this Redis user may not run; nil if none was refused.
+    var accessError: String?
     /// The name of the signed-in ACL user; nil if ACL WHOAMI is not permitted.
     var user: String?
 

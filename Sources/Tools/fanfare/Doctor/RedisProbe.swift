@@ -87,14 +87,14 @@ struct RedisProbe {
             do {
                 facts.projects.append(try await reader.read(project.id))
             } catch let error as RedisError where error.code == .noPerm {
-                facts.refusal = "\(error)"
+                facts.accessError = "\(error)"
             } catch {
                 // The check of the functions reports why.
             }
         }
     }
 
-    /// The fan-out that holds the slot with nothing in flight and no known obstacle; nil if there is none.
+    /// The fan-out that holds the slot with nothing in flight and no known reason; nil if there is none.
     static func stuckFanout(of project: ProjectSnapshot) -> String? {
         let overview = project.overview
         guard ["working", "unserved"].contains(project.condition.word), project.inFlight == 0,

@@ -91,16 +91,16 @@ struct GroupMembers: ParsableArguments {
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
-        if let refusal = Self.refusal(members.token.count) { throw ValidationError(refusal) }
+        if let fault = Self.fault(members.token.count) { throw ValidationError(fault) }
     }
 
     func tokens(checks: Bool) throws -> [String] {
         let tokens = try members.tokens(checks: checks)
-        if let refusal = Self.refusal(tokens.count) { throw Outcome.usage.because(refusal) }
+        if let fault = Self.fault(tokens.count) { throw Outcome.usage.because(fault) }
         return tokens
     }
 
-    private static func refusal(_ count: Int) -> String? {
+    private static func fault(_ count: Int) -> String? {
         count <= most ? nil : "\(count) tokens, a group has at most \(most)"
     }
 }

@@ -24,7 +24,7 @@ enum JobRendering {
         case .waiting(let ahead): add("queue_position", Int64(ahead) + 1)
         case .holding(let untilMs): add("slot_until_ms", untilMs)
         }
-        object["held_by"] = progress.obstacle.map { .string($0) }
+        object["held_by"] = progress.heldBy.map { .string($0) }
         add("expires_at_ms", details?.expiresAtMs)
         if !status.errors.isEmpty { object["errors"] = FleetJSON.errors(status) }
         return object
@@ -48,8 +48,8 @@ enum JobRendering {
         }
         if status.isIDFree { rows.append(("id", "may be used again: no recipient had an attempt")) }
         if let reason = status.reason { rows.append(("reason", reason)) }
-        if let obstacle = obstacle(progress), !repeats(obstacle, reason: status.reason) {
-            rows.append(("held by", obstacle))
+        if let heldBy = heldBy(progress), !repeats(heldBy, reason: status.reason) {
+            rows.append(("held by", heldBy))
         }
         for (name, count) in status.counters where count > 0 || ["total", "sent", "failed"].contains(name) {
             rows.append((name, name == "maybe_dup" ? "\(count) may have got it twice" : "\(count)"))
@@ -74,11 +74,11 @@ enum JobRendering {
     }
 
     /// Whether the reason in a job's hash says the same: of an outage it also says since when.
-    private static func repeats(_ obstacle: String, reason: String?) -> Bool {
-        guard let reason, reason != obstacle else { return reason == obstacle }
-        guard let words = obstacle.firstRange(of: " cannot be reached: ") else { return false }
-        return reason.hasPrefix(obstacle[..<words.lowerBound] + " cannot be reached since ")
-            && reason.hasSuffix(obstacle[words.upperBound...])
+    private static func repeats(_ heldBy: String, reason: String?) -> Bool {
+        guard let reason, reason != heldBy else { return reason == heldBy }
+        guard let words = heldBy.firstRange(of: " cannot be reached: ") else { return false }
+        return reason.hasPrefix(heldBy[..<words.lowerBound] + " cannot be reached since ")
+            && reason.hasSuffix(heldBy[words.upperBound...])
     }
 
     /// Failed recipients by error, with their share of the results so far and what the producer should do, aligned.
@@ -116,9 +116,9 @@ enum JobRendering {
     }
 
     /// Why the job makes no progress now, and until when; nil if it does, and for a job that only waits for its start.
-    static func obstacle(_ progress: JobProgress) -> String? {
+    static func heldBy(_ progress: JobProgress) -> String? {
         if let stop = progress.stop ?? progress.status.closedWindow { return stop }
-        guard let project = progress.project, project.holdMs > 0, progress.obstacle != nil,
+        guard let project = progress.project, project.holdMs > 0, progress.heldBy != nil,
             progress.status.state != .scheduled
         else { return nil }
         let until = ClockText.moment(progress.nowMs + project.holdMs, nowMs: progress.nowMs)

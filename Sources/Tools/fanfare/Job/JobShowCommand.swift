@@ -5,7 +5,7 @@ internal import FanfareJSON
 struct JobShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows a job's state, rate and obstacle.",
+        abstract: "Shows a job's state, rate and what holds it.",
         discussion: """
             `sent` means accepted by FCM, not delivered and not shown. Below `failed` stand the failures by error: their share \
             of the results so far, at a canary of the canary, and what to do with these recipients. The rate is that of the \

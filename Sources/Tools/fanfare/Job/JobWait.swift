@@ -15,7 +15,7 @@ struct JobWait {
     var isWarned = false
 
     /// An outage of Redis longer than this ends the wait.
-    private static let outageLimit = Duration.seconds(60)
+    private static let absenceLimit = Duration.seconds(60)
 
     /// Shows the job's progress and its end. Throws the exit code, unless every recipient was accepted by FCM.
     func follow(isJSON: Bool) async throws {
@@ -94,7 +94,7 @@ struct JobWait {
             } catch let error as RedisError where error.isTransient {
                 let since = lost ?? .now
                 lost = since
-                if since.duration(to: .now) > Self.outageLimit { throw error }
+                if since.duration(to: .now) > Self.absenceLimit { throw error }
             }
             try await Task.sleep(for: .milliseconds(last == nil ? 50 : 200))
         }

@@ -18,9 +18,9 @@ struct ProgressLine {
         let counts = "\(status.finished)/\(status.total)"
         var head = head
         // Only words are cut: what an operator or a worker wrote as the reason.
-        if let width, let obstacle, head == obstacle {
+        if let width, let heldBy, head == heldBy {
             let least = TextWidth.of(percent) + TextWidth.of(counts) + 4
-            head = TextWidth.shortened(obstacle, to: max(0, width - least))
+            head = TextWidth.shortened(heldBy, to: max(0, width - least))
         }
         let rate = status.isOver ? nil : progress.resultsPerSecond
         var parts: [(text: String, rank: Int)] = [
@@ -41,7 +41,7 @@ struct ProgressLine {
     /// What a user wants to know first: for how long, or for what. Empty if nothing is known.
     private var head: String {
         if status.isOver { return "" }
-        if let obstacle { return obstacle }
+        if let heldBy { return heldBy }
         if status.state == .scheduled, let startMs = status.notBeforeMs {
             return "starts at \(ClockText.moment(startMs, nowMs: progress.nowMs))"
         }
@@ -53,8 +53,8 @@ struct ProgressLine {
     }
 
     /// Why nothing is sent; nil if something is.
-    private var obstacle: String? {
-        JobRendering.obstacle(progress).map {
+    private var heldBy: String? {
+        JobRendering.heldBy(progress).map {
             "\([.paused, .parked].contains(status.state) ? "" : "held by ")\($0)"
         }
     }

@@ -52,7 +52,7 @@ struct ConfigurationOptions: ParsableArguments {
             ? ": there is no configuration file (\(Configuration.places)); `fanfare init` writes one" : ""
     }
 
-    /// Prints the warnings first: one of them may be the cause of a problem.
+    /// Prints the warnings first: one of them may be the cause of a fault.
     static func report(_ error: ConfigurationError) {
         warn(error.warnings)
         for fault in EqualCauses.joined(error.faults) + [error.hint].compactMap({ $0 }) {

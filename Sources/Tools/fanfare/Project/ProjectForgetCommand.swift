@@ -56,13 +56,13 @@ struct ProjectForgetCommand: AsyncParsableCommand {
             let projectOperator = session.projectOperator
             let remains = try await projectOperator.remains()
             guard !remains.isEmpty else { throw Outcome.failed.because("Redis holds nothing of project \(project)") }
-            let refusal = Self.refusal(
+            let fault = Self.fault(
                 workersAlive: try await workersAlive(session),
                 isConfigured: configuration.projects.contains { $0.id == project },
                 wasServed: try await projectOperator.wasServed(),
                 force: force
             )
-            if let refusal { throw Outcome.failed.because("project \(project) \(refusal); nothing was removed") }
+            if let fault { throw Outcome.failed.because("project \(project) \(fault); nothing was removed") }
             if !json { Console.error("project \(project): \(Self.text(remains))") }
             if !yes, !Console.confirm("Delete all of it for good? [y/N] ") {
                 throw Outcome.failed.because("nothing was removed")
@@ -89,7 +89,7 @@ struct ProjectForgetCommand: AsyncParsableCommand {
     }
 
     /// Why the project is not forgotten, as the rest of a sentence about it; nil if it is.
-    static func refusal(workersAlive: Int, isConfigured: Bool, wasServed: Bool, force: Bool) -> String? {
+    static func fault(workersAlive: Int, isConfigured: Bool, wasServed: Bool, force: Bool) -> String? {
         if workersAlive > 0 {
             return "is served by \(workersAlive == 1 ? "a live worker" : "\(workersAlive) live workers"): "
                 + "take it out of their configuration first"

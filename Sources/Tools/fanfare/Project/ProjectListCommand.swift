@@ -102,16 +102,16 @@ struct ProjectListCommand: AsyncParsableCommand {
     /// The jobs that need an operator, each with the command for it.
     static func jobsNeedingAttention(_ fleet: FleetSnapshot) -> [String] {
         fleet.projects.flatMap { project in
-            project.troubles.filter(\.isOfJobs).map { trouble in
+            project.attentionConditions.filter(\.isOfJobs).map { condition in
                 let place = "--project \(project.id)"
                 let remedy: String?
-                if ["parked", "rejected"].contains(trouble.kind) {
-                    let show = trouble.count == 1 ? trouble.entry.map { "show \($0)" } : nil
+                if ["parked", "rejected"].contains(condition.kind) {
+                    let show = condition.count == 1 ? condition.entry.map { "show \($0)" } : nil
                     remedy = "; see `fanfare dead \(show ?? "ls") \(place)`"
                 } else {
-                    remedy = trouble.job.map { "; `fanfare job resume \($0) \(place)` continues it" }
+                    remedy = condition.job.map { "; `fanfare job resume \($0) \(place)` continues it" }
                 }
-                return "\(project.id): \(trouble.text)\(remedy ?? "")"
+                return "\(project.id): \(condition.text)\(remedy ?? "")"
             }
         }
     }

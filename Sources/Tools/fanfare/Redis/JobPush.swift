@@ -136,7 +136,7 @@ struct JobPush {
         Console.error("fanfare: job \(job.id ?? "") was pushed before (\(state)): nothing is sent")
     }
 
-    // MARK: Obstacles
+    // MARK: Warnings
 
     /// Why the project sends nothing at the moment, as sentences. Empty where the user may not read it.
     private func warningsNow() async -> [String] {

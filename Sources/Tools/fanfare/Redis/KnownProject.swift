@@ -16,8 +16,8 @@ struct KnownProject {
         do {
             if try await session.projectOperator.wasServed() { return }
             let served = try await FanfareOperator.servedProjects(redis: session.client, prefix: session.prefix)
-            guard let refusal = Self.refusal(session.project, known: Set(configured + served).sorted()) else { return }
-            throw Outcome.usage.because(refusal)
+            guard let fault = Self.fault(session.project, known: Set(configured + served).sorted()) else { return }
+            throw Outcome.usage.because(fault)
         } catch let error as RedisError where error.code == .noPerm {
             // A producer's user may not ask.
             warn()
@@ -34,7 +34,7 @@ struct KnownProject {
     }
 
     /// Nil if no project is known.
-    static func refusal(_ project: String, known: [String]) -> String? {
+    static func fault(_ project: String, known: [String]) -> String? {
         guard !known.isEmpty else { return nil }
         let hint =
             NearestKey.find(project, among: known).map { "did you mean \($0)?" }

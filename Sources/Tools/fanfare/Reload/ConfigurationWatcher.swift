@@ -15,7 +15,7 @@ struct ConfigurationWatcher: Sendable {
     let logger: Logger
     let meters: ReloadMeters
 
-    /// Problems that one refusal logs.
+    /// Faults that one refused reload logs.
     private static let maximumFaults = 20
 
     /// - Parameters:
@@ -28,11 +28,11 @@ struct ConfigurationWatcher: Sendable {
     private func watch(_ running: LoadedState, _ files: WatchedFiles) {
         var running = running
         var trigger = ReloadTrigger(files, nowMs: Self.nowMs)
-        var refusal: [String] = []
+        var reported: [String] = []
         while true {
             if hangUps.wait(milliseconds: ReloadTrigger.intervalMs) { trigger.order() }
             let (now, nowMs) = (WatchedFiles(trigger.paths), Self.nowMs)
-            guard trigger.observe(now, nowMs: nowMs, isRefused: !refusal.isEmpty) else { continue }
+            guard trigger.observe(now, nowMs: nowMs, isRefused: !reported.isEmpty) else { continue }
             let attempt = running.next(source)
             let isOrdered = trigger.isOrdered
             let isChanged = isOrdered || trigger.isChanged(attempt.files)
@@ -42,8 +42,8 @@ struct ConfigurationWatcher: Sendable {
             case .failure(let error): faults = error.faults
             case .success(let state): faults = state.refused.keys.sorted().flatMap { state.refused[$0] ?? [] }
             }
-            let isNews = faults != refusal
-            refusal = faults
+            let isNews = faults != reported
+            reported = faults
             if faults.isEmpty, isNews { logger.notice("The configuration is good again.") }
             if isNews || isOrdered { report(attempt.result) }
             switch attempt.result {

@@ -7,7 +7,7 @@ struct LoadedState: Sendable {
     var configuration: Configuration
     var secrets: Secrets
     let redis: RedisDeployment
-    /// The problems of projects whose files in `projects_dir` are refused. These projects stay as they were.
+    /// The faults of projects whose files in `projects_dir` are refused. These projects stay as they were.
     private(set) var refused: [String: [String]] = [:]
 
     /// - Parameters:
@@ -28,7 +28,7 @@ struct LoadedState: Sendable {
         redis = try configuration.deployment(secrets.redis)
     }
 
-    /// Reads the state that a worker starts with: every problem is an error.
+    /// Reads the state that a worker starts with: every fault is an error.
     ///
     /// - Returns: the state, and the watched files as they were before they were read.
     static func first(_ source: ConfigurationSource) throws(ConfigurationError) -> (LoadedState, WatchedFiles) {

@@ -88,15 +88,15 @@ struct TopLive {
             screen.snapshot = snapshot
             screen.meter = meter
             screen.failures = failures
-            screen.trouble = nil
+            screen.readError = nil
         }
 
-        mutating func showOutage(_ newError: String? = nil) {
+        mutating func showReadError(_ newError: String? = nil) {
             if let newError { error = newError }
             guard !error.isEmpty || -lastRead.timeIntervalSinceNow > Self.patience else { return }
             let time = ClockText.time(Int64(lastRead.timeIntervalSince1970 * 1_000))
             let length = PaceText.duration((-lastRead.timeIntervalSinceNow).rounded())
-            screen.trouble = "Redis does not answer since \(time) (\(length)); trying again. \(error)"
+            screen.readError = "Redis does not answer since \(time) (\(length)); trying again. \(error)"
         }
     }
 
@@ -109,9 +109,9 @@ struct TopLive {
     ) -> Bool {
         switch event {
         case .read(let snapshot, let failures): picture.show(snapshot, failures)
-        case .away(let error): picture.showOutage(error)
+        case .away(let error): picture.showReadError(error)
         case .changed(let outcome): picture.screen.state.notice = outcome
-        case .tick: picture.showOutage()
+        case .tick: picture.showReadError()
         case .resized: break
         case .stop: return false
         case .keys(let keys):

@@ -22,7 +22,7 @@ extension TopScreen {
             width: width
         )
         var lines = [Line(text: title, style: .heading)]
-        if let trouble { lines.append(Line(text: Self.shortened(trouble, width), style: .warning)) }
+        if let readError { lines.append(Line(text: Self.shortened(readError, width), style: .warning)) }
         if let noWorker = snapshot.noWorker {
             lines.append(Line(text: Self.shortened("\(noWorker) Start `fanfare worker`.", width), style: .alarm))
         }
@@ -31,11 +31,11 @@ extension TopScreen {
 
     /// A line for each of the first jobs that need an operator: campaigns that stopped come first.
     private var jobsNeedingAttention: [String] {
-        let troubles = snapshot.projects.filter { opened == nil || $0.id == opened?.id }.flatMap { project in
-            project.troubles.filter(\.isOfJobs).map { (kind: $0.kind, text: "\(project.id): \($0.text)") }
+        let conditions = snapshot.projects.filter { opened == nil || $0.id == opened?.id }.flatMap { project in
+            project.attentionConditions.filter(\.isOfJobs).map { (kind: $0.kind, text: "\(project.id): \($0.text)") }
         }
         let all = ["stopped", "parked", "canary", "rejected"].flatMap { kind in
-            troubles.filter { $0.kind == kind }.map(\.text)
+            conditions.filter { $0.kind == kind }.map(\.text)
         }
         let most = 3
         guard all.count > most else { return all }
@@ -118,7 +118,7 @@ extension TopScreen {
             ("↑ ↓  k j", "select a project or a job"), ("PgUp PgDn", "a page up or down; Home and End (g G): the ends"),
             ("Enter", "open the project: its jobs, failures and workers"), ("Esc Backspace", "back to all projects"),
             ("p", "pause the selected project or job; asks, then takes a reason"), ("r", "resume it"),
-            ("s", "sort projects by state (trouble first), waiting, rate or name"),
+            ("s", "sort projects by state (attention first), waiting, rate or name"),
             ("i", "idle projects: a line for all, or one for each"),
             ("? h", "this page"), ("q", "quit"),
         ]

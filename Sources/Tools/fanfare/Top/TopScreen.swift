@@ -39,7 +39,7 @@ struct TopScreen {
     var meter: FleetMeter
     var state = TopState(canAct: false)
     /// Shown below the title, for example that Redis does not answer.
-    var trouble: String?
+    var readError: String?
     /// Results of the opened project that are not `sent`, by error.
     var failures: [Failure] = []
 

@@ -19,7 +19,7 @@ struct TopState: Equatable {
     }
 
     enum Sort: String {
-        /// Trouble first.
+        /// What needs attention first.
         case state, waiting, rate, name
 
         var next: Sort {

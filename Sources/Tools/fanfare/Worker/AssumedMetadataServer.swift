@@ -13,7 +13,7 @@ extension Configuration {
     ///   - running: the configuration that is replaced; nil at the start of a worker. If one of its projects relies on the
     ///     same server, the server was confirmed before and is not asked again.
     ///   - probe: asks a server; returns why it is not Google's, nil if it is.
-    /// - Throws: a problem for each project without an identity.
+    /// - Throws: a fault for each project without an identity.
     func confirmMetadataServer(
         _ secrets: Secrets,
         replacing running: Configuration? = nil,

@@ -8,7 +8,7 @@ extension Configuration {
     /// ends if one key cannot.
     ///
     /// - Parameter running: see `loadSecrets`.
-    /// - Throws: all problems, and all warnings; no message repeats a part of a key.
+    /// - Throws: all faults, and all warnings; no message repeats a part of a key.
     func loadCheckedSecrets(replacing running: Configuration? = nil) throws(ConfigurationError) -> Secrets {
         let secrets = try loadSecrets(replacing: running)
         let faults: [String] = projects.compactMap { project in

@@ -53,7 +53,7 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
     ///   - limit: a larger file is refused, so that a wrong path cannot fill the memory.
     ///   - allowsPipe: whether a pipe, such as a shell's `<(…)`, is read too. Devices, and pipes otherwise, are refused
     ///     without being opened.
-    /// - Throws: one problem, beginning with ``name``, without a part of the file.
+    /// - Throws: one fault, beginning with ``name``, without a part of the file.
     public func read(limit: Int, allowsPipe: Bool = false) throws(ConfigurationError) -> FileContent {
         guard !Self.isContent(path) else { throw fault(Self.contentSentence) }
         do throws(FileReader.Failure) {
@@ -82,7 +82,7 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
     /// The warning that every user may read the file.
     public var tooOpen: Concern { Concern("\(name): readable by every user of this machine", remedy: "chmod 600 it") }
 
-    /// An error with one problem of this file.
+    /// An error with one fault of this file.
     func fault(_ sentence: String) -> ConfigurationError { ConfigurationError(faults: ["\(name): \(sentence)"]) }
 
     /// Hints at the mistake without showing the path: whether its folder exists, and where a relative path starts.

@@ -7,11 +7,11 @@ struct CredentialCheck {
     let hosts: HostPolicy
 
     /// Why a URL of the credential is refused; nil if all are allowed. It repeats only a host.
-    var refusal: String? {
+    var fault: String? {
         for url in credential.urls {
             let reason =
                 url.servesSubjectTokens
-                ? hosts.refusal(ofTokenSource: url.url) : hosts.refusal(of: url.url, allowsPath: true)
+                ? hosts.fault(ofTokenSource: url.url) : hosts.fault(of: url.url, allowsPath: true)
             if let reason { return "\(url.field): \(reason)" }
         }
         return nil
@@ -44,7 +44,7 @@ struct CredentialCheck {
     /// Host and port of this machine that issues the access token; nil if another machine does.
     private var localAuthority: String? {
         guard let last = credential.urls.last, !last.servesSubjectTokens else { return nil }
-        // `refusal` has found a valid URL without user, query and fragment.
+        // `fault` has found a valid URL without user, query and fragment.
         let authority = last.url.split(separator: "/", maxSplits: 2).dropFirst().first.map(String.init) ?? ""
         return Loopback.names(HostPolicy.host(authority: authority) ?? "") ? authority : nil
     }

@@ -1,7 +1,7 @@
 internal import FCMWire
 internal import FanfareModel
 
-/// Reads the files that a configuration names, and collects problems and warnings.
+/// Reads the files that a configuration names, and collects faults and warnings.
 struct SecretReader {
     let configuration: Configuration
     private(set) var faults: [String] = []
@@ -111,8 +111,8 @@ struct SecretReader {
         }
         let setting = project.credentials?.file?.name ?? path
         let check = CredentialCheck(credential: credential, hosts: HostPolicy(allowed: configuration.allowedHosts))
-        if let refusal = check.refusal {
-            faults.append(credential.kind == .metadata ? refusal : "\(setting): \(refusal)")
+        if let fault = check.fault {
+            faults.append(credential.kind == .metadata ? fault : "\(setting): \(fault)")
         } else {
             concerns += check.concerns(of: setting, in: project)
         }
@@ -140,7 +140,7 @@ struct SecretReader {
         return key
     }
 
-    /// The lines of the headers' file, or of OpenTelemetry's variable; empty if there is none, or a problem with it.
+    /// The lines of the headers' file, or of OpenTelemetry's variable; empty if there is none, or a fault with it.
     private mutating func telemetryHeaders() -> [String] {
         guard let file = configuration.telemetry.headersFile else {
             return configuration.telemetry.headers.map(\.value)

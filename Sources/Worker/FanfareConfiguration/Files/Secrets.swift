@@ -57,7 +57,7 @@ extension Configuration {
     ///
     /// - Parameter running: the configuration that a worker runs under: a credential file that it names may have been
     ///   deleted. nil at the start, when every file must exist.
-    /// - Throws: all problems, and all warnings of the configuration; no message repeats a part of a file.
+    /// - Throws: all faults, and all warnings of the configuration; no message repeats a part of a file.
     public func loadSecrets(replacing running: Configuration? = nil) throws(ConfigurationError) -> Secrets {
         var reader = SecretReader(configuration: self, deletable: running?.credentialPaths ?? [])
         let secrets = reader.secrets()
@@ -73,7 +73,7 @@ extension Configuration {
 
     /// Reads the passwords for Redis, for commands that need no other secret.
     ///
-    /// - Throws: all problems; no message repeats a part of a file.
+    /// - Throws: all faults; no message repeats a part of a file.
     public func redisPasswords() throws(ConfigurationError) -> RedisPasswords {
         var reader = SecretReader(configuration: self)
         let passwords = reader.redisPasswords()
@@ -83,7 +83,7 @@ extension Configuration {
 
     /// Reads the proxy's password, for checks that need no other secret.
     ///
-    /// - Throws: all problems; no message repeats a part of a file.
+    /// - Throws: all faults; no message repeats a part of a file.
     public func httpProxy() throws(ConfigurationError) -> HTTPProxy? {
         var reader = SecretReader(configuration: self)
         let proxy = reader.httpProxy()

@@ -11,10 +11,10 @@ public struct HostPolicy: Sendable {
     /// Why a URL is refused; nil if it is allowed. A URL must be `https`, without user, query and fragment.
     ///
     /// - Parameter allowsPath: whether it may have a path.
-    public func refusal(of url: String, allowsPath: Bool) -> String? {
+    public func fault(of url: String, allowsPath: Bool) -> String? {
         guard url.lowercased().hasPrefix("https://") else { return "must start with https://" }
         do throws(URLFault) {
-            return refusal(foreign: try Self.host(of: url, allowsPath: allowsPath))
+            return fault(foreign: try Self.host(of: url, allowsPath: allowsPath))
         } catch {
             return error.text
         }
@@ -22,7 +22,7 @@ public struct HostPolicy: Sendable {
 
     /// Why the URL of an OTLP collector is refused; nil if it is allowed. With `https` it may be any host's; plain HTTP
     /// goes only to this machine and to allowed hosts.
-    func refusal(ofCollector url: String) -> String? {
+    func fault(ofCollector url: String) -> String? {
         let isPlain = url.hasPrefix("http://")
         guard isPlain || url.hasPrefix("https://") else { return "must start with http:// or https://" }
         do throws(URLFault) {
@@ -60,13 +60,13 @@ public struct HostPolicy: Sendable {
 
     /// Why a URL that serves metadata or subject tokens is refused; nil if it is allowed. It may have a query. Plain
     /// HTTP goes to loopback, the metadata server and the allowed hosts only, never to another host of Google.
-    public func refusal(ofTokenSource url: String) -> String? {
+    public func fault(ofTokenSource url: String) -> String? {
         guard !url.contains("#"), Self.isWritable(url) else {
             return "holds a character that no URL has, or a fragment"
         }
         let text = String(url.prefix { $0 != "?" })
         let scheme = "http://"
-        guard text.lowercased().hasPrefix(scheme) else { return refusal(of: text, allowsPath: true) }
+        guard text.lowercased().hasPrefix(scheme) else { return fault(of: text, allowsPath: true) }
         let authority = text.dropFirst(scheme.count).prefix { $0 != "/" }
         guard let host = Self.host(authority: String(authority)) else { return "has no valid host and port" }
         if Loopback.names(host) || Self.metadataHosts.contains(host) || allowed.contains(host) { return nil }
@@ -77,15 +77,15 @@ public struct HostPolicy: Sendable {
     private static let metadataHosts: Set = ["metadata.google.internal", "169.254.169.254"]
 
     /// Why a host is refused; nil if it is allowed. An IPv6 address stands in brackets.
-    func refusal(ofHost text: String) -> String? {
+    func fault(ofHost text: String) -> String? {
         // With a port, the parsed host is shorter than the text.
         guard let host = Self.host(authority: text), host.utf8.count == text.utf8.count else {
             return "\(ValueRules.shown(text)) is not a host name (no scheme, no port)"
         }
-        return refusal(foreign: host)
+        return fault(foreign: host)
     }
 
-    private func refusal(foreign host: String) -> String? {
+    private func fault(foreign host: String) -> String? {
         allows(host: host) ? nil : "host \(host) is not Google's, this machine's or listed in allowed_hosts"
     }
 

@@ -10,7 +10,7 @@ extension Configuration {
     ///   - environment: of the process.
     ///   - flags: texts by the paths of settings.
     ///   - omitted: projects whose files in `projects_dir` are not read.
-    /// - Throws: every problem at once.
+    /// - Throws: every fault at once.
     public static func load(
         file: String?,
         source: String = "--config",
@@ -102,7 +102,7 @@ extension Configuration {
         return configuration
     }
 
-    /// An error with these problems and the configuration's warnings.
+    /// An error with these faults and the configuration's warnings.
     public func error(_ faults: [String]) -> ConfigurationError {
         ConfigurationError(faults: faults, warnings: warnings)
     }

@@ -28,8 +28,8 @@ extension Configuration {
     /// Loads a state, and where files of `projects_dir` are refused, the state without them.
     ///
     /// - Parameter load: loads the state, without the files of these projects.
-    /// - Returns: the state, and the problems of each project whose file is refused.
-    /// - Throws: the problems of the whole state, if one of them is not a file's of `projects_dir`.
+    /// - Returns: the state, and the faults of each project whose file is refused.
+    /// - Throws: the faults of the whole state, if one of them is not a file's of `projects_dir`.
     public static func loadAccepted<State>(
         _ load: (_ omitted: Set<String>) throws(ConfigurationError) -> State
     ) throws(ConfigurationError) -> (state: State, refused: [String: [String]]) {
@@ -39,7 +39,7 @@ extension Configuration {
                 return (try load(Set(refused.keys)), refused)
             } catch {
                 let found = Dictionary(grouping: error.faults, by: { project(of: $0) ?? "" })
-                // A problem that no file of `projects_dir` has, or that stays without the file.
+                // A fault that no file of `projects_dir` has, or that stays without the file.
                 guard found[""] == nil, found.keys.allSatisfy({ refused[$0] == nil }) else {
                     let earlier = refused.keys.sorted().flatMap { refused[$0] ?? [] }
                     throw ConfigurationError(
@@ -53,9 +53,9 @@ extension Configuration {
         }
     }
 
-    /// The project whose file of `projects_dir` may have a problem: one of the file, such as
+    /// The project whose file of `projects_dir` may have a fault: one of the file, such as
     /// `projects.shop.endpoint (shop.yaml line 2): …`, or one that names no source, such as
-    /// `projects.shop.credentials: none named`. nil for a problem of another source.
+    /// `projects.shop.credentials: none named`. nil for a fault of another source.
     private static func project(of fault: String) -> String? {
         guard let id = fault.prefixMatch(of: #/projects\.([a-z0-9-]+)/#)?.1 else { return nil }
         let hasSource = fault.prefix { $0 != ":" }.contains("(")

@@ -1,7 +1,7 @@
 internal import FanfareModel
 internal import YAMLKit
 
-/// A YAML file, flattened to the paths of settings, with the line of every value and all problems.
+/// A YAML file, flattened to the paths of settings, with the line of every value and all faults.
 struct ConfigurationFile {
     static let maximumBytes = 1 << 20
     static let maximumProjects = 1_000
@@ -60,7 +60,7 @@ struct ConfigurationFile {
         }
     }
 
-    /// Adds problems of files that cannot be read.
+    /// Adds faults of files that cannot be read.
     mutating func refuse(_ more: [String]) { faults += more }
 
     private mutating func collect(_ mapping: [YAMLNode.Member], at path: [String]) {

@@ -54,7 +54,7 @@ struct OpenTelemetryVariables {
     private mutating func fillEndpoint(_ telemetry: inout Configuration.Telemetry, _ hosts: HostPolicy) {
         guard telemetry.otlp == nil, let text = value(.endpoint) else { return }
         let given = SourcedValue(texts: [text], source: .environment(Name.endpoint.rawValue))
-        if let reason = ValueRules(hosts: hosts).refusal(of: given, kind: .collector) {
+        if let reason = ValueRules(hosts: hosts).fault(of: given, kind: .collector) {
             return warn(.endpoint, "\(reason); no telemetry is sent")
         }
         telemetry.otlp = text.hasSuffix("/") ? String(text.dropLast()) : text

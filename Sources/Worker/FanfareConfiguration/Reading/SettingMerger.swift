@@ -75,7 +75,7 @@ struct SettingMerger {
         let rules = ValueRules(hosts: HostPolicy(allowed: values["allowed_hosts"]?.texts ?? []))
         for place in places {
             guard let value = values[place.path] else { continue }
-            if let reason = rules.refusal(of: value, kind: place.setting.kind) {
+            if let reason = rules.fault(of: value, kind: place.setting.kind) {
                 faults.append("\(place.path)\(value.place): \(reason)")
             }
         }
@@ -83,7 +83,7 @@ struct SettingMerger {
         return values
     }
 
-    /// The configuration with the values of ``merge()``, which must have found no problem.
+    /// The configuration with the values of ``merge()``, which must have found no fault.
     ///
     /// - Parameter directory: the file's folder, ending with a slash.
     func configuration(_ values: [String: SourcedValue], directory: String) -> Configuration {

@@ -5,7 +5,7 @@ struct ValueRules {
     let hosts: HostPolicy
 
     /// Why the value is refused; nil if it is valid. The sentence never repeats a value that may be secret.
-    func refusal(of value: SourcedValue, kind: Setting.Kind) -> String? {
+    func fault(of value: SourcedValue, kind: Setting.Kind) -> String? {
         for text in value.texts {
             switch kind {
             case .file: if ConfiguredFile.isContent(text) { return ConfiguredFile.contentSentence }
@@ -23,9 +23,9 @@ struct ValueRules {
         case .choice(let choices):
             return choices.contains(value.text)
                 ? nil : "\(Self.shown(value.text)) is none of \(choices.joined(separator: ", "))"
-        case .origin: return hosts.refusal(of: value.text, allowsPath: false)
-        case .collector: return hosts.refusal(ofCollector: value.text)
-        case .host: return hosts.refusal(ofHost: value.text)
+        case .origin: return hosts.fault(of: value.text, allowsPath: false)
+        case .collector: return hosts.fault(ofCollector: value.text)
+        case .host: return hosts.fault(ofHost: value.text)
         case .digits: return Self.digits(value.text)
         case .redisURL: return Self.redisURL(value.text)
         case .proxy: return Self.proxy(value.text)
@@ -91,7 +91,7 @@ struct ValueRules {
     }
 
     private static func proxy(_ text: String) -> String? {
-        do throws(ProxyURL.Refusal) { _ = try ProxyURL(text) } catch { return error.reason }
+        do throws(ProxyURL.FormatError) { _ = try ProxyURL(text) } catch { return error.reason }
         return nil
     }
 }

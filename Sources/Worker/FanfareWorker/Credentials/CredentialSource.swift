@@ -67,7 +67,7 @@ final class ServerKeyCredential: CredentialSource {
     var onChange: () -> Void = {}
     /// Why FCM refused the key over XMPP; nil once a connection was accepted, or for the project's probe. Sends wait
     /// meanwhile; connections are tried by the pool, since they also carry upstream messages.
-    var refusal: Failure?
+    var failure: Failure?
 
     init(_ project: WorkerConfiguration.Project) {
         fingerprint = CredentialFingerprint.of(serverKey: project.serverKey ?? "")
@@ -78,10 +78,10 @@ final class ServerKeyCredential: CredentialSource {
         )
     }
 
-    func readiness() -> SendGate.Credential { refusal.map { .failed($0) } ?? .ready }
+    func readiness() -> SendGate.Credential { failure.map { .failed($0) } ?? .ready }
     func refused(_ generation: Int) {}
     func renew(_ generation: Int) {}
-    func retryFailed() { refusal = nil }
+    func retryFailed() { failure = nil }
     func start() {}
     func close() {}
 }

@@ -191,10 +191,10 @@ final class TokenRefresher: CredentialSource {
 
     /// Sends wait for the next token when one is granted for a few seconds or none.
     private func warn(of token: AccessToken) {
-        guard let trouble = token.lifetimeFault, lifetimeWarnings.admits(now: project.loop.now) else { return }
+        guard let fault = token.lifetimeFault, lifetimeWarnings.admits(now: project.loop.now) else { return }
         project.logger.warning(
             "The token endpoint's expires_in is unusable: a token is fetched once in 10 s at most. Check token_uri.",
-            metadata: ["expires_in": "\(trouble)", "used_for_s": "\(token.expiresInSeconds)"]
+            metadata: ["expires_in": "\(fault)", "used_for_s": "\(token.expiresInSeconds)"]
         )
     }
 

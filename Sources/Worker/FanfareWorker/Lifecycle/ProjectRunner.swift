@@ -23,7 +23,7 @@ final class ProjectRunner {
     private let copier: AudienceCopier
     let janitor: Janitor
     private let stateCheck: StateCheck
-    private let trouble: ConditionReporter
+    private let conditions: ConditionReporter
     let session: ProjectSession
     private var link: XMPPLink?
     private var needsSend = false
@@ -56,7 +56,7 @@ final class ProjectRunner {
         copier = AudienceCopier(project: context)
         janitor = Janitor(project: context)
         stateCheck = StateCheck(project: context)
-        trouble = ConditionReporter(project: context, credentials: credentials)
+        conditions = ConditionReporter(project: context, credentials: credentials)
         session = ProjectSession(
             project: context,
             claimer: claimer,
@@ -88,7 +88,7 @@ final class ProjectRunner {
         claimer.onLeaseLost = { [weak self] name in self?.session.declaredDead(name) }
         context.redis.onRefused = { [weak self] error in
             self?.stateCheck.refused(error)
-            self?.trouble.refused(error)
+            self?.conditions.refused(error)
         }
         copier.onWhole = { [weak self] in self?.claimer.claim(afterMs: 0) }
         session.onWork = { [weak self] in self?.needsSend = true }
@@ -113,7 +113,7 @@ final class ProjectRunner {
         credentials.start()
         janitor.start()
         history.start()
-        trouble.start()
+        conditions.start()
         let configuration = context.configuration
         context.every(milliseconds: configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
         if configuration.awaitsReplicas {

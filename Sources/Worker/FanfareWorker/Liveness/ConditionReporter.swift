@@ -9,7 +9,7 @@ internal import StreamWire
 /// once a minute and its end, and tells Redis, where `fanfare`, the dashboard and the job hashes show it.
 final class ConditionReporter {
     private enum Condition: Hashable {
-        case outage(Reachability.Service)
+        case unreachable(Reachability.Service)
         case pressure(String)
     }
 
@@ -53,11 +53,11 @@ final class ConditionReporter {
         current.isAnswering = project.reachability.isAnswering(now: now)
         current.isRedisFull = redisRefusedAt.map { now - $0 < Self.fullNs } ?? false
         for service in Reachability.Service.allCases {
-            let outage = project.reachability.outage(of: service, now: now)
-            log(outage, of: service)
+            let unreachable = project.reachability.condition(of: service, now: now)
+            log(unreachable, of: service)
             // While the old access token works, sends continue.
-            guard let outage, service != .tokenEndpoint || credentials.isStuck else { continue }
-            if service != .management, current.outage == nil { current.outage = outage }
+            guard let unreachable, service != .tokenEndpoint || credentials.isStuck else { continue }
+            if service != .management, current.unreachable == nil { current.unreachable = unreachable }
         }
         let pressure = current.isRedisFull ? "memory" : project.pressure ?? ""
         logPressure(pressure)
@@ -67,18 +67,18 @@ final class ConditionReporter {
 
     // MARK: Log
 
-    private func log(_ outage: Reachability.Outage?, of service: Reachability.Service) {
-        let condition = Condition.outage(service)
+    private func log(_ unreachable: Reachability.Condition?, of service: Reachability.Service) {
+        let condition = Condition.unreachable(service)
         var name = project.reachability.name(of: service)
         name = name.prefix(1).uppercased() + name.dropFirst()
         let action = notices[condition, default: ConditionNotice(patienceSeconds: 0)]
-            .observe(outage != nil, now: project.loop.now)
-        if let outage { begins[condition] = outage.sinceMs }
+            .observe(unreachable != nil, now: project.loop.now)
+        if let unreachable { begins[condition] = unreachable.sinceMs }
         switch action {
         case .warn:
             project.logger.warning(
-                "\(name) \(Self.sentence(service, outage?.kind ?? .other, hasProxy: project.configuration.proxy != nil))",
-                metadata: ["cause": "\(outage?.cause ?? "")", "since": "\(since(condition))"]
+                "\(name) \(Self.sentence(service, unreachable?.kind ?? .other, hasProxy: project.configuration.proxy != nil))",
+                metadata: ["cause": "\(unreachable?.cause ?? "")", "since": "\(since(condition))"]
             )
         case .recover:
             let end =
@@ -149,12 +149,13 @@ final class ConditionReporter {
     ///
     /// - Parameter why: why workers take no jobs; empty for no reason.
     private func write(_ current: WorkerReport, _ why: String) {
-        let isSame = current.outage == report.outage && current.isRedisFull == report.isRedisFull && why == pressure
+        let isSame =
+            (current.unreachable, current.isRedisFull, why) == (report.unreachable, report.isRedisFull, pressure)
         let now = project.loop.now
-        let hasTrouble = current.outage != nil || !why.isEmpty
+        let hasCondition = current.unreachable != nil || !why.isEmpty
         guard !isSame || now >= nextWrite, !isWriting, project.isReady, project.redis.state == .ready else { return }
         (report, pressure, isWriting) = (current, why, true)
-        nextWrite = now + (hasTrouble ? Self.writeNs : Self.quietWriteNs)
+        nextWrite = now + (hasCondition ? Self.writeNs : Self.quietWriteNs)
         let call = FunctionLibrary.writeReasons(
             project.keys,
             worker: project.leaseName,

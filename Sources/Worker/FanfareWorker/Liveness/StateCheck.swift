@@ -30,11 +30,11 @@ final class StateCheck {
         }
     }
 
-    private func report(_ obstacles: [RedisFault]) {
-        reports = reports.filter { obstacles.contains($0.key) }
-        for obstacle in obstacles
-        where reports[obstacle, default: LogThrottle(seconds: 60)].admits(now: project.loop.now) {
-            project.logger.error("\(obstacle.sentence)", metadata: obstacle.metadata)
+    private func report(_ faults: [RedisFault]) {
+        reports = reports.filter { faults.contains($0.key) }
+        for fault in faults
+        where reports[fault, default: LogThrottle(seconds: 60)].admits(now: project.loop.now) {
+            project.logger.error("\(fault.sentence)", metadata: fault.metadata)
         }
     }
 }

@@ -8,7 +8,7 @@ struct WorkerReport: Equatable, Sendable {
     /// Sends in flight.
     var inFlight = 0
     /// A service that this worker cannot reach, though its sends need it.
-    var outage: Reachability.Outage?
+    var unreachable: Reachability.Condition?
     /// Whether FCM answered this worker lately.
     var isAnswering = false
     /// Whether Redis refused a write lately, for lack of memory.
@@ -43,11 +43,11 @@ struct WorkerRegistration: Sendable {
         ]
         if report.isAnswering { object["answered"] = .bool(true) }
         if report.isRedisFull { object["redis_full"] = .bool(true) }
-        if let outage = report.outage {
+        if let unreachable = report.unreachable {
             object["outage"] = .object([
-                "service": .string(outage.name), "cause": .string(outage.cause),
-                "since": .string(CalendarTime(unixMs: outage.sinceMs).rfc3339),
-                "since_ms": .number(JSONNumber(outage.sinceMs)),
+                "service": .string(unreachable.name), "cause": .string(unreachable.cause),
+                "since": .string(CalendarTime(unixMs: unreachable.sinceMs).rfc3339),
+                "since_ms": .number(JSONNumber(unreachable.sinceMs)),
             ])
         }
         return JSONValue.object(object).jsonText

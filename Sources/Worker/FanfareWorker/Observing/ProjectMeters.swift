@@ -90,7 +90,7 @@ final class ProjectMeters {
         var held = (project: false, server: false)
         for verdict in verdicts {
             series.verdicts[verdict.index].add()
-            switch verdict.refusal {
+            switch verdict.heldScope {
             case .project: held.project = true
             case .server: held.server = true
             case .device: devices.add()
@@ -147,10 +147,10 @@ extension Verdict {
         }
     }
 
-    fileprivate enum Refusal { case project, device, server }
+    fileprivate enum Scope { case project, device, server }
 
     /// Whose limit or failure holds sends back; nil where nothing does.
-    fileprivate var refusal: Refusal? {
+    fileprivate var heldScope: Scope? {
         switch self {
         case .retry(let retry):
             if (500...599).contains(retry.failure.httpStatus) { return .server }

@@ -27,7 +27,7 @@ final class ServerLink {
     private var isStarted = false
     private var session = ServerSession()
     private let queue = ActionQueue<ServerAction>()
-    private var outageReports = LogThrottle(seconds: 10)
+    private var lossReports = LogThrottle(seconds: 10)
     private var notice = ConditionNotice(patienceSeconds: 5)
     private let sentinelsAgree: GaugeCell?
     /// Called when Redis is back after it was away.
@@ -170,7 +170,7 @@ final class ServerLink {
         if isLoaded { return "connected" }
         switch redis.state {
         case .connecting: return "connecting"
-        case .ready: return session.hindrance.isEmpty ? "starting" : session.hindrance
+        case .ready: return session.condition.isEmpty ? "starting" : session.condition
         case .unavailable(let error): return "unavailable: \(error)"
         case .failed(let error): return "refused: \(error)"
         case .closed: return "closed"
@@ -191,7 +191,7 @@ final class ServerLink {
                 metadata: metadata(error)
             )
         case .unavailable(let error):
-            guard outageReports.admits(now: loop.now) else { break }
+            guard lossReports.admits(now: loop.now) else { break }
             logger.warning("Redis is not available.", metadata: metadata(error))
         default: break
         }
@@ -230,7 +230,7 @@ final class ServerLink {
     }
 
     private func use(_ isSameServer: Bool) {
-        outageReports.reset()
+        lossReports.reset()
         logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
         if !isSameServer { for id in closedProjects.keys { closedProjects[id]?.missedFailover = true } }
         for runner in runners { runner.connected(isSameServer: isSameServer) }

@@ -138,12 +138,12 @@ final class XMPPLink {
             "FCM refuses this project over XMPP: check sender_id and the server key.",
             metadata: ["reason": "\(reason)"]
         )
-        credential.refusal = Failure(error: .unspecified, action: .fixCredentials, rawError: reason, httpStatus: 401)
+        credential.failure = Failure(error: .unspecified, action: .fixCredentials, rawError: reason, httpStatus: 401)
     }
 
     private func accepted() {
-        guard credential.refusal != nil else { return }
+        guard credential.failure != nil else { return }
         project.logger.notice("FCM accepts sender_id and the server key again.")
-        credential.refusal = nil
+        credential.failure = nil
     }
 }

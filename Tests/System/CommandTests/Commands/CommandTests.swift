@@ -149,7 +149,7 @@ import Testing
         #expect(!refused.err.contains("wrong-secret"))
     }
 
-    @Test func configurationProblemExitsWith78() async throws {
+    @Test func configurationFaultExitsWith78() async throws {
         let file = try redis.folder.write("fanfare.yaml", "redsi: {}\nprojects: { demo: {} }\n")
         for command in [["worker"], ["config", "check"], ["functions", "load"]] {
             let run = try await CommandRun(command + ["-c", file])
@@ -205,9 +205,9 @@ import Testing
         #expect(lines(quiet.out).last == "The configuration is fine.")
     }
 
-    /// A warning can be the cause of a problem, so no command shows the problem alone.
+    /// A warning can be the cause of a fault, so no command shows the fault alone.
     @Test(arguments: [["config", "check"], ["worker"], ["project", "ls"]])
-    func warningsAreShownBesideProblems(command: [String]) async throws {
+    func warningsAreShownBesideFaults(command: [String]) async throws {
         var environment = [
             "FANFARE_PROJECTS": "my-app", "FANFARE_PROJECTS_MYAPP_CREDENTIALS": "x",
             "FANFARE_PROJECTS_MY_APP_TRANSPORT": "legacy",

@@ -75,8 +75,8 @@ import Testing
     }
 
     @Test func refusalNamesTenProjectsAtMost() throws {
-        #expect(KnownProject.refusal("x", known: []) == nil)
-        let many = try #require(KnownProject.refusal("unlike-any", known: (0..<12).map { "p\($0)" }))
+        #expect(KnownProject.fault("x", known: []) == nil)
+        let many = try #require(KnownProject.fault("unlike-any", known: (0..<12).map { "p\($0)" }))
         #expect(many.contains("known projects: p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, …"), "\(many)")
     }
 }

@@ -53,7 +53,7 @@ import Testing
         return findings.map { "\($0.severity) \($0.check): \($0.text)" }
     }
 
-    @Test func obstaclesOfProjectsAreReported() async throws {
+    @Test func conditionsOfProjectsAreReported() async throws {
         let projects = try [
             project("fine"), project("held", "paused", "1", "pause_reason", "lunch"),
             project("stuck", "block", "credentials: refused", "parked", "2") { $0.dead = 5 },
@@ -82,7 +82,7 @@ import Testing
         )
     }
 
-    @Test func fanoutIsStuckOnlyWithoutAnObstacle() throws {
+    @Test func fanoutIsStuckOnlyWithoutAReason() throws {
         #expect(RedisProbe.stuckFanout(of: try project("p", "open", "1", "active", "j", "active_left", "-")) == "j")
         let aimed = try project("p", "open", "1", "active", "j", "active_left", "5000")
         #expect(RedisProbe.stuckFanout(of: aimed) == nil, "FCM is busy with it")
@@ -222,7 +222,7 @@ import Testing
         #expect(lines.filter { $0.hasPrefix("warn access: ") }.count == concerns, "\(lines)")
         #expect(lines.count == max(1, concerns))
         #expect(!lines.joined().contains(":p@"))
-        let refused = try await examine(.access, []) { $0.redis?.refusal = "NOPERM x" }
+        let refused = try await examine(.access, []) { $0.redis?.accessError = "NOPERM x" }
         #expect(refused == ["fail access: this user may not read a project: NOPERM x"])
     }
 

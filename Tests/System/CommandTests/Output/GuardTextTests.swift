@@ -66,11 +66,11 @@ import Testing
     @Test func closedWindowIsWhatTheJobWaitsFor() throws {
         let reason = "send_window: opens at 2026-11-25T08:00:00.000Z"
         let waiting = try progress(Self.all + ["state", "waiting", "reason", reason])
-        #expect(waiting.obstacle == reason && waiting.stop == nil)
+        #expect(waiting.heldBy == reason && waiting.stop == nil)
         #expect(ProgressLine(progress: waiting).text(width: nil).hasPrefix("held by \(reason)"))
         let cut = try progress(
             Self.all + ["state", "waiting", "reason", "rate: 6000 a minute, cut to the project's quota"]
         )
-        #expect(cut.obstacle == nil)
+        #expect(cut.heldBy == nil)
     }
 }

@@ -67,7 +67,7 @@ import Testing
         #expect(JobRendering.table(progress, nextRetryMs: nextRetryMs).contains("tail        " + start.dropLast(7)))
     }
 
-    @Test func heldAndPausedLinesNameTheObstacle() throws {
+    @Test func heldAndPausedLinesNameTheReason() throws {
         let active = try status(["state", "active", "total", "1000", "sent", "250", "started_ms", "1000"])
         var progress = JobProgress(status: active, nowMs: 11_000, project: try overview(["hold_ms", "5000"]))
         #expect(line(progress).hasPrefix("held by FCM until \(ClockText.time(16_000))"))

@@ -15,7 +15,7 @@ import Testing
         return (configuration, try configuration.loadSecrets())
     }
 
-    /// The probes of a reload and its problems.
+    /// The probes of a reload and its faults.
     private static func confirm(_ projects: String, replacing old: String, answer: String?) throws -> (Int, [String]) {
         let running = try load(old).configuration
         let (configuration, secrets) = try load(projects)

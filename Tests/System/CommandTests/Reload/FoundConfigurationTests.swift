@@ -34,7 +34,7 @@ import Testing
         #expect(loaded.state.projects.map(\.id) == ["demo"])
     }
 
-    @Test func hintIsNoProblem() throws {
+    @Test func hintIsNoFault() throws {
         _ = try folder.write("fanfare.yaml", "redsi: {}\n")
         let error = #expect(throws: ConfigurationError.self) { try load() }
         #expect(error?.faults == ["redsi (line 1): unknown key; did you mean redis?"])

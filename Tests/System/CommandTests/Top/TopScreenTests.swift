@@ -34,10 +34,10 @@ import Testing
     @Test(arguments: sizes, [1, 5, 200])
     func screenFillsItsWindowExactly(size: (Int, Int), projects: Int) throws {
         var screen = TopScreen(snapshot: try large(projects: projects), meter: FleetMeter())
-        for trouble in [
+        for text in [
             nil, "Redis does not answer since 12:30:05 (8 s); trying again. " + String(repeating: "x", count: 300),
         ] {
-            screen.trouble = trouble
+            screen.readError = text
             let lines = screen.lines(width: size.0, height: size.1)
             #expect(lines.count == size.1)
             for line in lines { #expect(TextWidth.of(line.text) <= size.0, "\(line.text)") }
@@ -96,7 +96,7 @@ import Testing
 
     @Test func textFromOutsideHasNoControlCharacter() throws {
         var screen = TopScreen(snapshot: try large(projects: 4), meter: FleetMeter())
-        screen.trouble = "away \u{1B}[2J"
+        screen.readError = "away \u{1B}[2J"
         screen.state = TopState()
         screen.state.notice = "job \u{1B}[2J"
         screen.state.opened = screen.snapshot.projects[0].id
@@ -124,7 +124,7 @@ import Testing
         #expect(!screen.lines(width: 80, height: 24).contains { $0.isSelected })
     }
 
-    @Test func projectsAreSortedWithTroubleFirst() throws {
+    @Test func projectsThatNeedAttentionAreSortedFirst() throws {
         var idle = SampleProject(id: "a-idle", waiting: 0)
         idle.open = 0
         var paused = SampleProject(id: "z-paused", waiting: 5)

@@ -26,7 +26,7 @@ import Testing
         var name: String
         var device: @Sendable (inout Devices.Device) -> Void
         var traits = MessageTraits()
-        var refusal: DeviceRefusal?
+        var failure: DeviceFailure?
 
         var testDescription: String { name }
     }
@@ -34,41 +34,41 @@ import Testing
     static let rows: [Row] = [
         Row(name: "healthy", device: { _ in }),
         Row(name: "uninstalled", device: { $0.state = .uninstalled }),
-        Row(name: "unregistered", device: { $0.state = .unregistered }, refusal: .unregistered),
+        Row(name: "unregistered", device: { $0.state = .unregistered }, failure: .unregistered),
         Row(
             name: "unregistered, Apple",
             device: {
                 $0.platform = .apple
                 $0.state = .unregistered
             },
-            refusal: .appleUnregistered
+            failure: .appleUnregistered
         ),
-        Row(name: "disabled", device: { $0.state = .disabled }, refusal: .appleDisabled),
+        Row(name: "disabled", device: { $0.state = .disabled }, failure: .appleDisabled),
         Row(
             name: "silent for 270 days",
             device: { $0.connection = .offline(sinceMs: -270 * day) },
-            refusal: .unregistered
+            failure: .unregistered
         ),
-        Row(name: "another sender", device: { $0.senders = ["2"] }, refusal: .mismatch),
+        Row(name: "another sender", device: { $0.senders = ["2"] }, failure: .mismatch),
         Row(
             name: "another package",
             device: { $0.package = "com.example.a" },
             traits: MessageTraits(restrictedPackage: "com.example.b"),
-            refusal: .package
+            failure: .package
         ),
         Row(
             name: "urgent data, Apple",
             device: { $0.platform = .apple },
             traits: MessageTraits(isUrgentAppleData: true),
-            refusal: .urgentAppleData
+            failure: .urgentAppleData
         ),
     ]
 
     @Test(arguments: rows) func `a device accepts or refuses by its state`(row: Row) {
         var devices = Self.described(row.device)
         let outcome = Self.admit(&devices, traits: row.traits)
-        if let refusal = row.refusal {
-            #expect(outcome == .refused(refusal))
+        if let failure = row.failure {
+            #expect(outcome == .refused(failure))
         } else {
             #expect(outcome == .accepted(.android, canonical: nil, delayMs: 0, isLost: false))
         }

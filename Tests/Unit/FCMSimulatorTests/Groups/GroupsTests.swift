@@ -14,7 +14,7 @@ import Testing
             _ tokens: [String] = [],
             project: String = "p",
             name: String = "n"
-        ) throws(GroupRefusal) -> String {
+        ) throws(GroupError) -> String {
             nonce += 1
             let request = GroupRequest(operation: operation, name: name, tokens: tokens)
             return try groups.perform(request, project: project, devices: devices, nonce: nonce, nowMs: 0)
@@ -43,7 +43,7 @@ import Testing
         let key = try stage.perform(.create, ["a"])
         _ = try stage.perform(.remove(key: key), ["a", "stranger"])
         #expect(stage.groups.lookup(key, project: "p") == .gone)
-        #expect(throws: GroupRefusal.notFound) { try stage.perform(.get) }
+        #expect(throws: GroupError.notFound) { try stage.perform(.get) }
         let next = try stage.perform(.create, ["b"])
         #expect(stage.groups.lookup(key, project: "p") == .gone)
         #expect(stage.groups.lookup(next, project: "p") != .gone)
@@ -55,7 +55,7 @@ import Testing
         device.state = .unregistered
         #expect(stage.devices.put("gone", device) == true)
         let lost = ["gone", "sbx-invalid-1", "sbx-unregistered-1", "sbx-mismatch-1", "not a token"]
-        #expect(throws: GroupRefusal.noValidTokens) { try stage.perform(.create, lost) }
+        #expect(throws: GroupError.noValidTokens) { try stage.perform(.create, lost) }
         let key = try stage.perform(.create, lost + ["a", "a"])
         guard case .group(let group) = stage.groups.lookup(key, project: "p") else {
             Issue.record("no group")
@@ -69,9 +69,9 @@ import Testing
     @Test func `a name that is in use is refused, and so is a key with another name`() throws {
         var stage = Stage()
         let key = try stage.perform(.create, ["a"])
-        #expect(throws: GroupRefusal.exists) { try stage.perform(.create, ["b"]) }
-        #expect(throws: GroupRefusal.nameMismatch) { try stage.perform(.add(key: key), ["b"], name: "m") }
-        #expect(throws: GroupRefusal.notFound) { try stage.perform(.add(key: key), ["b"], project: "other") }
+        #expect(throws: GroupError.exists) { try stage.perform(.create, ["b"]) }
+        #expect(throws: GroupError.nameMismatch) { try stage.perform(.add(key: key), ["b"], name: "m") }
+        #expect(throws: GroupError.notFound) { try stage.perform(.add(key: key), ["b"], project: "other") }
         #expect(throws: Never.self) { try stage.perform(.create, ["b"], project: "other") }
     }
 

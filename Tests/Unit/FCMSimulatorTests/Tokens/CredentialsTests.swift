@@ -51,20 +51,20 @@ import Testing
     func `HTTP v1 accepts a bearer token until it expires`(
         authorization: String?,
         ageMs: Int64,
-        refusal: APIError?
+        error: APIError?
     ) throws {
         let credentials = try Self.credentials()
         let request = Self.request(authorization)
-        #expect(credentials.refusal(of: request, project: Self.project, nowMs: Self.nowMs + ageMs) == refusal)
+        #expect(credentials.error(of: request, project: Self.project, nowMs: Self.nowMs + ageMs) == error)
     }
 
     @Test func `a token allows its own project and its own scope`() throws {
         let request = Self.request("Bearer token")
-        let refusal = try Self.credentials().refusal(of: request, project: Self.other, nowMs: Self.nowMs)
-        #expect(refusal == .permissionDenied(project: "other"))
+        let error = try Self.credentials().error(of: request, project: Self.other, nowMs: Self.nowMs)
+        #expect(error == .permissionDenied(project: "other"))
         let narrow = try Self.credentials(scope: "devstorage.read_only")
-        #expect(narrow.refusal(of: request, project: Self.project, nowMs: Self.nowMs) == .insufficientScope)
-        #expect(throws: TopicRefusal.forbidden) {
+        #expect(narrow.error(of: request, project: Self.project, nowMs: Self.nowMs) == .insufficientScope)
+        #expect(throws: TopicError.forbidden) {
             try narrow.topicProject(
                 of: Self.request("Bearer token", accessTokenAuth: true),
                 nowMs: Self.nowMs
@@ -88,7 +88,7 @@ import Testing
         let bearer = Self.request("Bearer token", accessTokenAuth: true)
         #expect(try credentials.topicProject(of: bearer, nowMs: Self.nowMs).id == "demo")
         for request in [Self.request("Bearer token"), Self.request("key=app"), Self.request(nil)] {
-            #expect(throws: TopicRefusal.unauthenticated) {
+            #expect(throws: TopicError.unauthenticated) {
                 try credentials.topicProject(of: request, nowMs: Self.nowMs)
             }
         }
@@ -98,13 +98,13 @@ import Testing
         var credentials = try Self.credentials()
         let stranger = TokenText.body(nowMs: Self.nowMs, issuer: "x@y.example")
         let unknown = try TokenRequest.read(TokenForm(Array(stranger.utf8)))
-        #expect(throws: TokenRefusal("invalid_grant", "Invalid grant: account not found")) {
+        #expect(throws: OAuthError("invalid_grant", "Invalid grant: account not found")) {
             try credentials.exchange(unknown, newToken: "n", nowMs: Self.nowMs)
         }
         let known = try TokenRequest.read(
             TokenForm(Array(TokenText.body(nowMs: Self.nowMs, issuer: Self.project.serviceAccountEmail).utf8))
         )
-        #expect(throws: TokenRefusal("invalid_grant", "Invalid JWT Signature.")) {
+        #expect(throws: OAuthError("invalid_grant", "Invalid JWT Signature.")) {
             try credentials.exchange(known, newToken: nil, nowMs: Self.nowMs)
         }
         #expect(try credentials.exchange(known, newToken: "n", nowMs: Self.nowMs).status == 200)

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("sbx-unregistered-1", false, DeviceRefusal.unregistered), ("t", true, .unregistered),
+        ("sbx-unregistered-1", false, DeviceFailure.unregistered), ("t", true, .unregistered),
         ("not a token", false, .invalid), ("sbx-invalid-1", false, .invalid), ("sbx-mismatch-1", false, .mismatch),
         ("sbx-auth-1", false, .auth), ("sbx-internal-1-x", false, .retryable(.internalError)),
         ("sbx-devicerate-1-x", false, .retryable(.quota)),
@@ -22,24 +22,24 @@ import Testing
     func `a token is refused by its prefix and its registration`(
         token: String,
         isGone: Bool,
-        refusal: DeviceRefusal
+        failure: DeviceFailure
     ) {
         var topics = Topics()
-        #expect(topics.refusal(of: token, isGone: isGone) == refusal)
+        #expect(topics.failure(of: token, isGone: isGone) == failure)
     }
 
     @Test func `a refusal has a word for each of the three APIs`() {
-        let table: [(DeviceRefusal, String, Int, Int)] = [
+        let table: [(DeviceFailure, String, Int, Int)] = [
             (.invalid, "INVALID_ARGUMENT", 400, 400), (.unregistered, "NOT_FOUND", 404, 404),
             (.mismatch, "PERMISSION_DENIED", 403, 403), (.auth, "PERMISSION_DENIED", 401, 403),
             (.retryable(.unavailable), "DEADLINE_EXCEEDED", 503, 500),
             (.retryable(.internalError), "INTERNAL", 500, 500), (.retryable(.quota), "RESOURCE_EXHAUSTED", 429, 429),
             (.retryable(.deviceRate), "RESOURCE_EXHAUSTED", 429, 429),
         ]
-        for (refusal, word, v1, info) in table {
-            #expect(refusal.topicWord == word)
-            #expect(refusal.apiError(token: "t", field: "name").status.code == v1, "\(refusal)")
-            #expect(refusal.infoRefusal.status == info, "\(refusal)")
+        for (failure, word, v1, info) in table {
+            #expect(failure.topicWord == word)
+            #expect(failure.apiError(token: "t", field: "name").status.code == v1, "\(failure)")
+            #expect(failure.infoError.status == info, "\(failure)")
         }
     }
 

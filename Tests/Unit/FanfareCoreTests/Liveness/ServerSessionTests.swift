@@ -202,14 +202,14 @@ import Testing
         #expect(trial.handle(.server) == [.use(isSameServer: true)])
     }
 
-    @Test func hindranceLastsUntilTheServerIsUsed() {
+    @Test func conditionLastsUntilTheServerIsUsed() {
         var trial = Trial.at(.preparing(.checkingServer))
         trial.handle(.wrongServer)
-        #expect(trial.session.hindrance == "cannot be used: change it" && !trial.session.isLoaded)
+        #expect(trial.session.condition == "cannot be used: change it" && !trial.session.isLoaded)
         for event in [Event.timer, .server] { trial.handle(event) }
-        #expect(trial.session.hindrance == "" && trial.session.isLoaded)
+        #expect(trial.session.condition == "" && trial.session.isLoaded)
         for event in [Event.connected, .loadFailed, .functionsMissing] { trial.handle(event) }
-        #expect(trial.session.hindrance == "lacks Fanfare's functions")
+        #expect(trial.session.condition == "lacks Fanfare's functions")
     }
 
     // MARK: Reloads

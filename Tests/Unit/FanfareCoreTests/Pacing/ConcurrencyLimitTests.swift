@@ -69,7 +69,7 @@ import Testing
         #expect(least >= 350 && limit.limit >= 500)
     }
 
-    @Test func oneTroubleIsCountedOnce() {
+    @Test func simultaneousTimeoutsCountOnce() {
         var limit = ConcurrencyLimit(maximum: 1_000)
         // A hundred time out together: they were all sent before the first decrease.
         for index in UInt64(0)..<100 {

@@ -32,8 +32,8 @@ import Testing
         return adapter.ask { $0.request(recipients, attempt) }
     }
 
-    private func refusal(_ adapter: ProtocolAdapter, _ value: String, _ kind: RecipientKind) -> Failure? {
-        adapter.ask { $0.refusal(of: HeldRecipient(index: 0, value: value), kind: kind) }
+    private func failure(_ adapter: ProtocolAdapter, _ value: String, _ kind: RecipientKind) -> Failure? {
+        adapter.ask { $0.failure(of: HeldRecipient(index: 0, value: value), kind: kind) }
     }
 
     private func verdicts(_ adapter: ProtocolAdapter, _ texts: [String], _ outcome: RequestOutcome) -> [Verdict] {
@@ -66,7 +66,7 @@ import Testing
         let listing = try adapter(ProtocolSettings(topicAPI: .v1)) { $0.operation = .topicList }
         #expect(listing.route == .fcm && request(listing, ["a"]).headers == .management && listing.most(.token) == 1)
         #expect(listing.isManagement && request(listing, ["a"]).method == .get)
-        #expect(refusal(listing, "..", .token) != nil)
+        #expect(failure(listing, "..", .token) != nil)
         let rule = "topic.list needs topic_api: v1; set it in the project's configuration, this project's is iid"
         #expect(throws: TranslationError(path: "op", rule: rule)) {
             try adapter(ProtocolSettings()) { $0.operation = .topicList }
@@ -110,9 +110,9 @@ import Testing
 
     @Test func recipientsThatAreNoTokensAreRefused() throws {
         let v1 = try adapter(ProtocolSettings())
-        #expect(refusal(v1, "a b", .token)?.action == .remove)
-        #expect(refusal(v1, "", .topic) != nil)
-        #expect(refusal(v1, "abc", .token) == nil)
+        #expect(failure(v1, "a b", .token)?.action == .remove)
+        #expect(failure(v1, "", .topic) != nil)
+        #expect(failure(v1, "abc", .token) == nil)
     }
 
     @Test(arguments: [

@@ -2,7 +2,7 @@ internal import FanfareJSON
 internal import FanfareModel
 
 /// The body of a refusal: OAuth's `error` and `error_description`, or the envelope of a Google API.
-struct TokenRefusalBody {
+struct TokenErrorBody {
     /// Empty if the body is no refusal of a token endpoint, such as a proxy's page. An OAuth code is a word in small
     /// letters, a Google API's status one in capitals; another server's JSON has `Forbidden` there, or a sentence.
     let code: String
@@ -77,7 +77,7 @@ struct TokenAdvice {
     /// Whether the file asks for a lifetime above an hour.
     var isLong = false
 
-    func error(_ endpoint: TokenEndpoint, status: Int, _ body: TokenRefusalBody) -> TokenError {
+    func error(_ endpoint: TokenEndpoint, status: Int, _ body: TokenErrorBody) -> TokenError {
         let (kind, remedy) = judge(endpoint, status, body)
         return TokenError(
             endpoint: endpoint,
@@ -89,8 +89,7 @@ struct TokenAdvice {
         )
     }
 
-    private func judge(_ endpoint: TokenEndpoint, _ status: Int, _ body: TokenRefusalBody) -> (TokenError.Kind, String)
-    {
+    private func judge(_ endpoint: TokenEndpoint, _ status: Int, _ body: TokenErrorBody) -> (TokenError.Kind, String) {
         let isTransient =
             status == 408 || status == 429 || (500...599).contains(status)
             || ["internal_failure", "server_error", "temporarily_unavailable"].contains(body.code)
@@ -120,7 +119,7 @@ struct TokenAdvice {
         }
     }
 
-    private func assertion(_ status: Int, _ body: TokenRefusalBody) -> (TokenError.Kind, String) {
+    private func assertion(_ status: Int, _ body: TokenErrorBody) -> (TokenError.Kind, String) {
         if TokenError.isAboutTime(code: body.code, detail: body.detail) {
             return (.worker, "set this machine's clock by NTP")
         }
@@ -140,7 +139,7 @@ struct TokenAdvice {
         }
     }
 
-    private func sts(_ body: TokenRefusalBody) -> String {
+    private func sts(_ body: TokenErrorBody) -> String {
         if body.reason == "SERVICE_DISABLED" { return "enable the API: gcloud services enable sts.googleapis.com" }
         return switch body.code {
         case "invalid_grant":
@@ -153,7 +152,7 @@ struct TokenAdvice {
         }
     }
 
-    private func impersonation(_ status: Int, _ body: TokenRefusalBody) -> String {
+    private func impersonation(_ status: Int, _ body: TokenErrorBody) -> String {
         switch (status, body.reason) {
         case (_, "SERVICE_DISABLED"): return "enable the API: gcloud services enable iamcredentials.googleapis.com"
         case (403, _):

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareWorker
 
-@Suite struct TroubleSentenceTests {
+@Suite struct ConditionSentenceTests {
     @Test(arguments: [Reachability.Service.messages, .tokenEndpoint, .management])
     func unreachableServiceNamesTheProxySetting(service: Reachability.Service) {
         let sentence = ConditionReporter.sentence(service, .connection, hasProxy: false)

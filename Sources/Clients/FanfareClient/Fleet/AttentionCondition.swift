@@ -1,8 +1,8 @@
 internal import StreamWire
 
-/// Something in a project that needs an operator, with its remedy.
-public struct ProjectTrouble: Equatable, Sendable {
-    /// A state of the project, or `stopped`, `canary`, `parked` or `rejected`: something of its jobs.
+/// A condition of a project or of its jobs that needs an operator, with its remedy.
+public struct AttentionCondition: Equatable, Sendable {
+    /// A state of the project, or `stopped`, `canary`, `parked` or `rejected`: a condition of its jobs.
     public var kind: String
     /// What happened, without the project's id.
     public var text: String
@@ -11,7 +11,7 @@ public struct ProjectTrouble: Equatable, Sendable {
     public var page: String
     /// The jobs that it is about.
     public var count: Int64 = 0
-    /// What follows the number of jobs where several projects have this trouble; nil if the text says it all.
+    /// What follows the number of jobs where several projects have this condition; nil if the text says it all.
     public var many: String?
     /// The job that it is about, of several the one that is named; nil for a project.
     public var job: String?
@@ -29,14 +29,14 @@ extension ProjectSnapshot {
     private static let listed = 3
 
     /// What needs an operator: first the project, then its jobs.
-    public var troubles: [ProjectTrouble] {
+    public var attentionConditions: [AttentionCondition] {
         [ofProject].compactMap { $0 } + ofStoppedJobs + [ofParkedJobs, ofRejectedJobs].compactMap { $0 }
     }
 
-    private var ofProject: ProjectTrouble? {
+    private var ofProject: AttentionCondition? {
         let condition = condition
-        func trouble(_ remedy: String, _ page: String) -> ProjectTrouble {
-            ProjectTrouble(
+        func attention(_ remedy: String, _ page: String) -> AttentionCondition {
+            AttentionCondition(
                 kind: condition.word,
                 text: condition.reason ?? condition.word,
                 remedy: remedy,
@@ -45,22 +45,22 @@ extension ProjectSnapshot {
             )
         }
         switch condition.word {
-        case "unreadable": return trouble("Correct the key: workers continue at once.", "FanfareFleetStale")
-        case "blocked": return trouble("Correct the cause, then resume the project.", "FanfareProjectBlocked")
+        case "unreadable": return attention("Correct the key: workers continue at once.", "FanfareFleetStale")
+        case "blocked": return attention("Correct the cause, then resume the project.", "FanfareProjectBlocked")
         case "unreachable":
-            return trouble("Check the network and the endpoint: it continues by itself.", "FanfareProjectUnreachable")
-        case "backpressure": return trouble(Self.remedy(ofPressure: overview.pressure), "FanfarePressure")
-        case "held": return trouble("It continues by itself.", "FanfareQuotaRefused")
+            return attention("Check the network and the endpoint: it continues by itself.", "FanfareProjectUnreachable")
+        case "backpressure": return attention(Self.remedy(ofPressure: overview.pressure), "FanfarePressure")
+        case "held": return attention("It continues by itself.", "FanfareQuotaRefused")
         case "unserved":
-            var trouble = trouble("Start a worker that serves it, or correct the id.", "FanfareNoWorkers")
-            trouble.count = overview.entries + overview.open
-            trouble.text = "\(Self.jobs(trouble.count, "waits", "wait")), and no worker serves the project"
-            trouble.many = "wait in projects that no worker serves"
-            return trouble
-        case "working" where !overview.outage.isEmpty:
-            var trouble = trouble("Check that worker's network, or stop it.", "FanfareProjectUnreachable")
-            (trouble.kind, trouble.text) = ("unreachable", overview.outage)
-            return trouble
+            var found = attention("Start a worker that serves it, or correct the id.", "FanfareNoWorkers")
+            found.count = overview.entries + overview.open
+            found.text = "\(Self.jobs(found.count, "waits", "wait")), and no worker serves the project"
+            found.many = "wait in projects that no worker serves"
+            return found
+        case "working" where !overview.unreachable.isEmpty:
+            var found = attention("Check that worker's network, or stop it.", "FanfareProjectUnreachable")
+            (found.kind, found.text) = ("unreachable", overview.unreachable)
+            return found
         default: return nil
         }
     }
@@ -73,10 +73,10 @@ extension ProjectSnapshot {
         }
     }
 
-    private var ofStoppedJobs: [ProjectTrouble] {
+    private var ofStoppedJobs: [AttentionCondition] {
         let waiting = stopped.filter(\.needsOperator)
-        var troubles = waiting.prefix(Self.listed).map { job in
-            ProjectTrouble(
+        var found = waiting.prefix(Self.listed).map { job in
+            AttentionCondition(
                 kind: job.stoppedBy == .canary ? "canary" : "stopped",
                 text: job.text,
                 remedy: "Look at its errors, then resume or cancel it.",
@@ -86,13 +86,13 @@ extension ProjectSnapshot {
                 sinceMs: job.stoppedMs
             )
         }
-        guard !troubles.isEmpty else { return [] }
+        guard !found.isEmpty else { return [] }
         let resting = overview.resting
         let continuing = Int64(stopped.count { !$0.needsOperator })
-        func more(_ count: Int64, _ kind: String, _ one: String, _ many: String) -> ProjectTrouble? {
-            let rest = count - Int64(troubles.count { $0.kind == kind })
+        func more(_ count: Int64, _ kind: String, _ one: String, _ many: String) -> AttentionCondition? {
+            let rest = count - Int64(found.count { $0.kind == kind })
             guard rest > 0 else { return nil }
-            return ProjectTrouble(
+            return AttentionCondition(
                 kind: kind,
                 text: rest == 1 ? "1 more job \(one)" : "\(StoppedJob.grouped(rest)) more jobs \(many)",
                 remedy: "Look at \(rest == 1 ? "its" : "their") errors, then resume or cancel.",
@@ -100,14 +100,14 @@ extension ProjectSnapshot {
                 count: rest
             )
         }
-        troubles += [
+        found += [
             more(resting.stopped, "stopped", "is stopped", "are stopped"),
             more(resting.atCanary - continuing, "canary", "is behind its canary", "are behind their canaries"),
         ].compactMap { $0 }
-        return troubles
+        return found
     }
 
-    private var ofParkedJobs: ProjectTrouble? {
+    private var ofParkedJobs: AttentionCondition? {
         guard overview.parked > 0 else { return nil }
         let more = overview.parked - 1
         var text = Self.jobs(overview.parked, "is parked", "are parked")
@@ -116,7 +116,7 @@ extension ProjectSnapshot {
             text = "\(first.id) is parked\(first.reason.map { ": \($0)" } ?? ""), \(left) wait"
             if more > 0 { text += "; \(StoppedJob.grouped(more)) more \(more == 1 ? "is" : "are") parked" }
         }
-        return ProjectTrouble(
+        return AttentionCondition(
             kind: "parked",
             text: text,
             remedy: "Replay or drop \(more > 0 ? "them" : "it").",
@@ -127,7 +127,7 @@ extension ProjectSnapshot {
     }
 
     /// Entries of `dead` that are not of parked jobs.
-    private var ofRejectedJobs: ProjectTrouble? {
+    private var ofRejectedJobs: AttentionCondition? {
         let count = dead - overview.parked
         guard count > 0 else { return nil }
         var text = Self.jobs(count, "is rejected", "are rejected")
@@ -136,7 +136,7 @@ extension ProjectSnapshot {
             let more = count - 1
             if more > 0 { text += "; and \(StoppedJob.grouped(more)) more" }
         }
-        return ProjectTrouble(
+        return AttentionCondition(
             kind: "rejected",
             text: text,
             remedy: count == 1 ? "Correct and push it again, or drop it." : "Correct and push or drop them.",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareConfiguration
 
-@Suite struct RefusalTests {
+@Suite struct ConfigurationFaultTests {
     struct Row: Sendable {
         var yaml: String
         var fault: String
@@ -175,12 +175,12 @@ import Testing
             fault: "prefix: at most 64 bytes, without braces, colons, quotes and spaces"
         ),
     ])
-    func problemsNameTheirPlace(row: Row) throws {
+    func faultsNameTheirPlace(row: Row) throws {
         let error = try #require(throws: ConfigurationError.self) { try Configuration.load(yaml: row.yaml) }
         #expect(error.faults == [row.fault])
     }
 
-    @Test func allProblemsAreReportedAtOnce() throws {
+    @Test func allFaultsAreReportedAtOnce() throws {
         let error = try #require(throws: ConfigurationError.self) {
             try Configuration.load(
                 yaml: "a: 1\nworker: { max_lanes: x, name: \"\" }",

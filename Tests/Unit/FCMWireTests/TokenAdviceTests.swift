@@ -4,7 +4,7 @@ import Testing
 @testable import FCMWire
 
 /// Every error of the token endpoints: what follows from it, and what the operator reads.
-@Suite struct TokenRefusalTests {
+@Suite struct TokenAdviceTests {
     typealias Files = CredentialFiles
 
     struct Row: Sendable {

@@ -3,7 +3,7 @@
 /// Sends use the same token with another API, so it is renewed while sends continue with it. An operation that is
 /// refused with a newer token than the first refused one fails, and so do all later ones until the API accepts a token
 /// again.
-struct OperationRefusals: Equatable, Sendable {
+struct OperationTokenRule: Equatable, Sendable {
     typealias Generation = CredentialMachine.Generation
 
     enum Decision: Equatable, Sendable {

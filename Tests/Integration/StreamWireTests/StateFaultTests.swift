@@ -6,7 +6,7 @@ import Testing
 
 /// Every command of the library is refused in turn, and every key holds a wrong type in turn, while each call of a scenario is
 /// made twice; then the way is clear, and a call that failed is repeated. The table is made from the library's text.
-@Suite struct ObstacleTests {
+@Suite struct StateFaultTests {
     private static let text = String(decoding: FunctionLibrary.source, as: UTF8.self)
 
     private static func commands() -> [String] {
@@ -37,7 +37,7 @@ import Testing
         return names.sorted()
     }
 
-    private func refusal(of command: String) -> FaultRun.Obstacle {
+    private func denied(_ command: String) -> FaultRun.Fault {
         .init(
             name: "-\(command)",
             set: { _ = try await $0.call(RedisCommand("ACL", "SETUSER", "default", "-" + command)) },
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    private func spoiled(_ name: String) -> FaultRun.Obstacle {
+    private func spoiled(_ name: String) -> FaultRun.Fault {
         let (key, aside) = (LibraryBench.keys.base + name, "aside")
         // The map of results is a string.
         let isMap = name.hasPrefix("done")
@@ -81,7 +81,7 @@ import Testing
         return ["f": (0..<20).map { $0 % 7 == 0 ? .failed : .sent }, "one": [.failed]]
     }
 
-    private func nothingIsLost(_ obstacles: [FaultRun.Obstacle], leastStopped: Int) async throws {
+    private func nothingIsLost(_ faults: [FaultRun.Fault], leastStopped: Int) async throws {
         let server = try RedisServer(config: ["--appendonly", "no"])
         let client = try await RedisClient.connect(server.endpoint)
         defer {
@@ -91,22 +91,22 @@ import Testing
         _ = try await client.send(FaultyLibrary.load())
         let bench = LibraryBench(server: server, client: client)
         var stopped = 0
-        for obstacle in obstacles {
-            let run = try await FaultRun(bench, obstacle: obstacle)
+        for fault in faults {
+            let run = try await FaultRun(bench, fault: fault)
             do {
                 let expected = try await scenario(run)
                 let wrong = try await run.audit(expected)
-                #expect(wrong == [], "\(obstacle.name)")
+                #expect(wrong == [], "\(fault.name)")
             } catch {
-                Issue.record("\(obstacle.name): \(error)")
+                Issue.record("\(fault.name): \(error)")
             }
             if run.stopped > 0 { stopped += 1 }
         }
-        #expect(stopped >= leastStopped, "\(stopped) of \(obstacles.count) stood in the way")
+        #expect(stopped >= leastStopped, "\(stopped) of \(faults.count) stood in the way")
     }
 
     @Test func refusedCommandsLoseNothing() async throws {
-        try await nothingIsLost(Self.commands().map(refusal), leastStopped: 30)
+        try await nothingIsLost(Self.commands().map(denied), leastStopped: 30)
     }
 
     @Test func keysOfTheWrongTypeLoseNothing() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import FanfareClient
 
 /// The state of a project whose jobs wait, and what needs an operator.
-@Suite struct ProjectTroubleTests {
+@Suite struct AttentionConditionTests {
     private func overview(
         open: Int64,
         _ change: (inout OverviewReply) -> Void = { _ in }
@@ -64,12 +64,12 @@ import Testing
         #expect(unserved.condition.word == "unserved")
     }
 
-    @Test func stoppedJobIsTroubleWithItsFigure() throws {
+    @Test func stoppedJobNeedsAttentionWithItsFigure() throws {
         let overview = overview(open: 1) { $0.resting.stoppedByCondition = 1 }
-        let trouble = try #require(project([try statement()], overview).troubles.first)
-        #expect(trouble.text == "statement-11 stopped itself: 34.1 % UNREGISTERED, 28,880 wait")
-        #expect(trouble.kind == "stopped" && trouble.job == "statement-11" && trouble.page == "FanfareJobStopped")
-        #expect(trouble.sinceMs == 900_000)
+        let condition = try #require(project([try statement()], overview).attentionConditions.first)
+        #expect(condition.text == "statement-11 stopped itself: 34.1 % UNREGISTERED, 28,880 wait")
+        #expect(condition.kind == "stopped" && condition.job == "statement-11" && condition.page == "FanfareJobStopped")
+        #expect(condition.sinceMs == 900_000)
     }
 
     @Test func recipientsOfJobsThatNeedAnOperatorDoNotWait() throws {
@@ -81,42 +81,42 @@ import Testing
         #expect(project.recipientsAwaitingSend == 28_980)
     }
 
-    @Test func jobWithARefusedMessageIsTrouble() throws {
+    @Test func jobWithARefusedMessageNeedsAttention() throws {
         let reason = "message refused: 53 of 100 INVALID_ARGUMENT (message.android.ttl)"
         let status = try job("j", ["total": "200", "failed": "100", "reason": reason])
         let job = StoppedJob(status: status, stoppedBy: .message, stoppedMs: 1)
         #expect(job.text == "j stopped itself: \(reason), 100 wait")
     }
 
-    @Test func canaryIsTroubleUnlessItContinuesByItself() throws {
+    @Test func canaryNeedsAttentionUnlessItContinuesByItself() throws {
         let status = try job(
             "j",
             ["total": "200000", "sent": "985", "failed": "15", "canary": "1000", "reason": "canary"]
         )
         var canary = StoppedJob(status: status, stoppedBy: .canary, stoppedMs: 1)
         let overview = overview(open: 1) { $0.resting.atCanary = 1 }
-        let trouble = try #require(project([canary], overview).troubles.first)
-        #expect(trouble.kind == "canary")
-        #expect(trouble.text == "j is behind its canary: 15 of 1,000 failed, 1.5 %, 199,000 wait")
+        let condition = try #require(project([canary], overview).attentionConditions.first)
+        #expect(condition.kind == "canary")
+        #expect(condition.text == "j is behind its canary: 15 of 1,000 failed, 1.5 %, 199,000 wait")
         canary.continuesMs = 0
-        #expect(project([canary], overview).troubles.isEmpty)
+        #expect(project([canary], overview).attentionConditions.isEmpty)
     }
 
-    @Test func operatorsPauseIsNoTrouble() {
-        #expect(project([], overview(open: 1) { $0.resting.paused = 1 }).troubles.isEmpty)
+    @Test func operatorsPauseNeedsNoAttention() {
+        #expect(project([], overview(open: 1) { $0.resting.paused = 1 }).attentionConditions.isEmpty)
     }
 
     @Test func manyStoppedJobsAreCounted() throws {
         let jobs = [StoppedJob](repeating: try statement(), count: 3)
         let overview = overview(open: 9) { $0.resting.stoppedByCondition = 7 }
-        #expect(project(jobs, overview).troubles.last?.text == "4 more jobs are stopped")
+        #expect(project(jobs, overview).attentionConditions.last?.text == "4 more jobs are stopped")
     }
 
-    @Test func parkedAndRejectedJobsAreTrouble() {
+    @Test func parkedAndRejectedJobsNeedAttention() {
         var project = project([], overview(open: 0) { $0.parked = 1 })
         project.dead = 3
-        #expect(project.troubles.map(\.kind) == ["parked", "rejected"])
-        #expect(project.troubles.map(\.text) == ["1 job is parked", "2 jobs are rejected"])
+        #expect(project.attentionConditions.map(\.kind) == ["parked", "rejected"])
+        #expect(project.attentionConditions.map(\.text) == ["1 job is parked", "2 jobs are rejected"])
     }
 
     @Test func parkedJobIsNamedWithItsReasonAndWhatWaits() throws {
@@ -127,20 +127,20 @@ import Testing
         var project = project([], overview(open: 0) { $0.parked = 3 })
         project.parked = [FleetJob(status: status)]
         project.dead = 3
-        let trouble = try #require(project.troubles.first)
-        #expect(trouble.text == "digest is parked: audience changed, 1,200 wait; 2 more are parked")
-        #expect(project.troubles.count == 1 && trouble.count == 3)
+        let condition = try #require(project.attentionConditions.first)
+        #expect(condition.text == "digest is parked: audience changed, 1,200 wait; 2 more are parked")
+        #expect(project.attentionConditions.count == 1 && condition.count == 3)
     }
 
     @Test func rejectedJobIsNamedWithItsReasonAndItsEntry() throws {
         var project = project([], overview(open: 0) { $0.parked = 1 })
         project.dead = 2
         project.rejected = RejectedJob(entry: "9-0", job: "sale-7", reason: "message: missing", atMs: 5)
-        let one = try #require(project.troubles.last)
+        let one = try #require(project.attentionConditions.last)
         #expect(one.text == "sale-7 is rejected: message: missing" && one.sinceMs == 5)
         #expect(one.job == "sale-7" && one.entry == "9-0" && one.count == 1)
         project.dead = 1_301
-        let many = try #require(project.troubles.last)
+        let many = try #require(project.attentionConditions.last)
         #expect(many.text == "sale-7 is rejected: message: missing; and 1,299 more" && many.sinceMs == nil)
     }
 
@@ -148,7 +148,7 @@ import Testing
         let status = try job("j", ["total": "2000", "sent": "50", "canary": "50", "reason": "canary"])
         let canary = StoppedJob(status: status, stoppedBy: .canary, stoppedMs: 1)
         let overview = overview(open: 9) { $0.resting.atCanary = 9 }
-        let last = try #require(project([StoppedJob](repeating: canary, count: 3), overview).troubles.last)
+        let last = try #require(project([StoppedJob](repeating: canary, count: 3), overview).attentionConditions.last)
         #expect(last.kind == "canary" && last.text == "6 more jobs are behind their canaries")
     }
 
@@ -157,19 +157,19 @@ import Testing
         ("backpressure", "FanfarePressure"), ("unreachable", "FanfareProjectUnreachable"),
         ("one worker is unreachable", "FanfareProjectUnreachable"),
     ])
-    func troubleOfAProjectHasItsReasonRemedyAndPage(state: String, page: String) throws {
+    func conditionOfAProjectHasItsReasonRemedyAndPage(state: String, page: String) throws {
         let overview = overview(open: 2) {
             switch state {
             case "unserved": $0.workersAlive = 0
             case "blocked": $0.blockReason = "PERMISSION_DENIED"
             case "held": $0.holdMs = 1_000
             case "backpressure": $0.pressure = "memory"
-            default: ($0.outage, $0.isOutagePartial) = ("FCM cannot be reached", state != "unreachable")
+            default: ($0.unreachable, $0.isUnreachablePartly) = ("FCM cannot be reached", state != "unreachable")
             }
         }
-        let trouble = try #require(project([], overview).troubles.first)
-        #expect(state.hasSuffix(trouble.kind) && trouble.page == page && trouble.remedy.hasSuffix("."))
-        if state == "unserved" { #expect(trouble.text == "2 jobs wait, and no worker serves the project") }
+        let condition = try #require(project([], overview).attentionConditions.first)
+        #expect(state.hasSuffix(condition.kind) && condition.page == page && condition.remedy.hasSuffix("."))
+        if state == "unserved" { #expect(condition.text == "2 jobs wait, and no worker serves the project") }
     }
 
     @Test func fleetWithoutALiveWorkerSaysSoWhateverItsProjects() {
