@@ -1,7 +1,7 @@
 /// How many streams a lane is trusted to carry.
 ///
 /// libcurl does not report the server's limit. A request that it holds back while others run is the sign of a lower
-/// limit: the window then shrinks to the number that runs, and later grows by one now and then.
+/// limit: the window then shrinks to the number that runs, and later grows by one at intervals.
 struct StreamWindow: Equatable {
     private static let shortestPauseMs: Int64 = 1_000
     private static let longestPauseMs: Int64 = 60_000

@@ -7,7 +7,7 @@ extension MetricCatalogue {
     public static let recipientsWaiting = shared(
         "fanfare_recipients_waiting",
         "Recipients without a result, of jobs that workers have taken and that are neither over nor parked: including "
-            + "those in flight and those waiting for a retry."
+            + "recipients in flight and recipients waiting for a retry."
     )
     public static let recipientsRetrying = shared(
         "fanfare_recipients_retrying",
@@ -42,7 +42,7 @@ extension MetricCatalogue {
     )
     public static let permits = shared(
         "fanfare_permits",
-        "Sends that could be leased to workers after the last lease, without those that workers hold."
+        "Sends that could be leased to workers after the last lease, without the permits that workers hold."
     )
     public static let permitRate = shared(
         "fanfare_permit_rate",
@@ -68,7 +68,7 @@ extension MetricCatalogue {
     public static let paused = shared("fanfare_project_paused", "1 while an operator has paused the project.")
     public static let unreachable = shared(
         "fanfare_project_unreachable",
-        "1 if no worker that tries reaches FCM or the token endpoint. What waits goes on by itself."
+        "1 if no worker that tries reaches FCM or the token endpoint. What waits continues by itself."
     )
     public static let blocked = shared(
         "fanfare_project_blocked",

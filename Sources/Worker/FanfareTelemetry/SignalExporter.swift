@@ -102,7 +102,7 @@ final class SignalExporter {
         guard warnings.admits(now: loop.now) else { return }
         hasWarned = true
         logger.warning(
-            "The OTLP collector does not take this worker's telemetry; sends go on. Check telemetry.otlp.",
+            "The OTLP collector does not take this worker's telemetry; sends continue. Check telemetry.otlp.",
             metadata: ["signal": "\(source.signal)", "url": "\(url)", "reason": "\(fault)"]
         )
     }

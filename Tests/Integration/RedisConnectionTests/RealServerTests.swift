@@ -139,7 +139,7 @@ import Testing
                 connection.send(command) { answer in record.withLock { $0.answers.append(answer) } }
             }
         }
-        #expect(probe.answers.map { $0.error?.code } == [.readOnly, nil], "what was sent behind it is answered")
+        #expect(probe.answers.map { $0.error?.code } == [.readOnly, nil], "what was sent after it is answered")
         #expect(probe.states[2].error?.code == .readOnly)
     }
 

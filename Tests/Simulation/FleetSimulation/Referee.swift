@@ -161,7 +161,7 @@ final class Referee {
     }
 
     func waited(singles: Int) {
-        if singles > 0 { violate("\(singles) single jobs wait behind a fan-out") }
+        if singles > 0 { violate("\(singles) single jobs wait for a fan-out") }
     }
 
     func decided(_ request: RecordRequest, batch: BatchRecord?, isHeld: Bool) {

@@ -45,7 +45,7 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def until(self, what, condition, seconds=60):
-        """Asks again until it holds: a page that is drawn anew each second may take an element away in between."""
+        """Asks again until it holds: a page that is drawn again each second may take an element away in between."""
 
         def quiet(_):
             try:

@@ -1,4 +1,4 @@
-"""The job page of fan-outs with guards: the guards' rows, the reason of a pause, and how the job goes on."""
+"""The job page of fan-outs with guards: the guards' rows, the reason of a pause, and how the job continues."""
 
 import datetime
 import re
@@ -37,7 +37,7 @@ def held_by_canary(browser, fleet, address):
     browser.shows(".view-why", "Its canary had its first attempts. The rest goes out when it is resumed.")
     for row in (
         "Rate12,000 first attempts a minute",
-        "Canarythe first 100 recipients, then it waits for a person",
+        "Canarythe first 100 recipients, then it waits for an operator",
         "Pauses iffailed>50%; unknown>1%",
         "Sends only" + window,
     ):
@@ -49,15 +49,15 @@ def held_by_canary(browser, fleet, address):
     browser.open(address + "p/news/jobs/careful")
     resume(browser, "careful")
     browser.shows(".title .badge", "active")
-    browser.until("recipients behind the canary", lambda: int(fleet.redis("HGET", "fanfare:{news}:job:careful", "sent")) > 300)
+    browser.until("recipients after the canary", lambda: int(fleet.redis("HGET", "fanfare:{news}:job:careful", "sent")) > 300)
     browser.until("no canary as the reason", lambda: "canary" not in browser.text(".view-why"))
     cancel(browser, fleet, "careful")
 
 
 def canary_with_wait(browser, fleet, address):
-    """A job whose canary has a time goes on without a click."""
+    """A job whose canary has a time continues without a click."""
     push(browser, fleet, address, "patient", "--canary", "1%", "--canary-wait", "5", count=1000)
-    browser.shows(".facts", "Canarythe first 1%, goes on after 5 s")
+    browser.shows(".facts", "Canarythe first 1%, continues after 5 s")
     browser.shows(".view-why", "Its canary had its first attempts. The rest goes out when the canary's time is over.")
     browser.shows(".large", "10 of 1,000 have a result")
     browser.shows(".title .badge", "done")

@@ -111,7 +111,7 @@ def project(browser, fleet, address):
     browser.shows("#view", "ticket 4711")
     browser.click("button[aria-label='Resume project news']")
     browser.click("#confirm-yes")
-    browser.until("it goes on", lambda: fleet.redis("HGET", "fanfare:{news}:ctl", "pause") == "")
+    browser.until("it continues", lambda: fleet.redis("HGET", "fanfare:{news}:ctl", "pause") == "")
 
 
 def job(browser, fleet, address):

@@ -17,7 +17,7 @@ QUOTAS = {name: 6000 for name in ["shop", "news", "games", "bank", "mail"] + ["q
 def fill(fleet):
     fleet.fault("news", 429, "RESOURCE_EXHAUSTED", retry_after=300, reason="RATE_LIMIT_EXCEEDED")
     fleet.fault("bank", 403, "PERMISSION_DENIED")
-    # One job stops itself after its canary, the other waits behind it.
+    # One job stops itself after its canary, the other waits after it.
     fleet.send("shop", "statement", 2000, "--canary", "50", "--stop-if", "unregistered>10%", bad=8)
     fleet.send("shop", "patient", 2000, "--canary", "50")
     fleet.redis("XADD", "fanfare:{shop}:jobs", "*", "id", "broken", "token", "t", "message", "no JSON")
@@ -38,7 +38,7 @@ def states(browser, fleet, address):
         browser.until("%s: %s" % (project, word), lambda: any(project in row.text and word in row.text for row in browser.all(".troubles li")), 180)
     stopped = "statement stopped itself: 12 % UNREGISTERED, 1,950 wait"
     browser.shows(".troubles", stopped)
-    browser.shows(".troubles", "patient is behind its canary: 1 of 50 failed, 2 %, 1,950 wait")
+    browser.shows(".troubles", "patient has finished its canary: 1 of 50 failed, 2 %, 1,950 wait")
     rejected = "broken is rejected: message"
     browser.shows(".troubles", rejected)
     for scheme in ("light", "dark"):

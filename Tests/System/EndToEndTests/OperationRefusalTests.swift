@@ -52,7 +52,7 @@ private let data = #"{"data":{"k":"v"}}"#
             let names = ["iid": "Instance ID API", "v1": "v1 topic API", "group": "device group API"]
             #expect(result.raw_error?.hasPrefix(names[api] ?? "?") == true, "\(result)")
             #expect(result.http_status == status && result.attempts == 1)
-            try await worker.logged("An API refuses the project's operations, which fail; sends go on.")
+            try await worker.logged("An API refuses the project's operations, which fail; sends continue.")
         }
     }
 

@@ -212,7 +212,7 @@ struct TelemetryTests {
             let worker = try await rig.startWorker(try rig.configuration(extra: settings(port)))
             try await rig.push(["id": "early", "message": hello, "token": "t1"])
             try await rig.finished("early")
-            try await worker.logged("The OTLP collector does not take this worker's telemetry; sends go on.")
+            try await worker.logged("The OTLP collector does not take this worker's telemetry; sends continue.")
             let first = try await Collector(port: port)
             try await first.waitUntil("the span from before") { seen in
                 seen.spans.contains { $0.attributes["fanfare.job"] == "early" }

@@ -147,7 +147,7 @@ private let hello = #"{"notification":{"title":"Hello","body":"World"}}"#
             }
             #expect(try await rig.xmppStats().upstream_acked == 0)
             try rig.redis.cli("CONFIG", "SET", "maxmemory", "0")
-            try await Wait.until("the refused messages and those behind them\n\(rig.logs)") {
+            try await Wait.until("the refused messages and the messages after them\n\(rig.logs)") {
                 try await senders() == 150
             }
 

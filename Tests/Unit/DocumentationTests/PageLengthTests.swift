@@ -61,35 +61,50 @@ import Testing
     private static let unusual = [
         #"\b(go|goes|going|went)\s+on\b"#: "continues",
         #"\banew\b"#: "again",
+        #"\bnow\s+and\s+then\b"#: "sometimes, at intervals",
         #"\bthose\s+(that|which|who|whose|of|in|with)\b"#: "the noun itself",
         #"\ba\s+person\b"#: "an operator, a producer …",
         #"\b(stands?|waits?|moves?|comes?|continues?|each)\s+behind\b"#: "after",
-        #"\bbehind\s+(?!the\s+(proxy|load))(the|its?|them|this|each|others?)\b"#: "after",
+        #"\bbehind\s+(?!the\s+(proxy|load))(the|its?|them|this|their|each|others?)\b"#: "after",
+        #"\b(actor|class|enum|protocol|struct|typealias)\s+\w*(Refusal|Problem|Obstacle|Trouble|Outage)\b"#:
+            "…Error, …Failure, …Fault or …Condition",
     ]
 
-    /// The comments of a source in one text, and the number of each of its lines.
-    private static func comments(of source: String, after mark: String) -> (text: String, lines: [Int]) {
-        var (texts, lines) = ([Substring](), [Int]())
+    /// Files that people read or see, by their extensions, and what begins a comment in them; nil where comments are
+    /// read with the rest.
+    private static let commentMarks: [String: String?] = [
+        "swift": "// ", "lua": "-- ", "js": nil, "html": nil, "json": nil, "yaml": nil,
+    ]
+
+    /// The comments of a source and the rest of it, each as one text with the numbers of its lines.
+    private static func texts(of source: String, mark: String?) -> [(text: String, lines: [Int])] {
+        var (comments, rest): ([Substring], [Substring]) = ([], [])
+        var lines: [Int] = []
         for (number, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            guard let start = line.range(of: mark) else { continue }
-            texts.append(line[start.upperBound...])
+            let start = mark.flatMap { line.range(of: $0) }
+            rest.append(line[..<(start?.lowerBound ?? line.endIndex)])
+            guard let start else { continue }
+            comments.append(line[start.upperBound...])
             lines.append(number + 1)
         }
-        return (texts.joined(separator: "\n"), lines)
+        return [(comments.joined(separator: "\n"), lines), (rest.joined(separator: "\n"), Array(1...rest.count))]
     }
 
-    @Test func commentsUseTheUsualWords() throws {
-        let sources = Page.root.appendingPathComponent("Sources")
-        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+    /// Comments, literals, names of types, the dashboard and what Grafana and alerts show.
+    @Test(arguments: ["Sources", "ops/grafana", "ops/prometheus"])
+    func sourcesUseTheUsualWords(folder: String) throws {
+        let root = Page.root.appendingPathComponent(folder)
+        let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
         for case let file as URL in files {
-            guard let mark = ["swift": "// ", "lua": "-- "][file.pathExtension] else { continue }
-            let (text, lines) = Self.comments(of: try String(contentsOf: file, encoding: .utf8), after: mark)
-            for (pattern, usual) in Self.unusual {
-                var rest = text[...]
-                while let match = rest.range(of: pattern, options: [.regularExpression, .caseInsensitive]) {
-                    let line = lines[text[..<match.lowerBound].utf8.count { $0 == UInt8(ascii: "\n") }]
-                    Issue.record("\(file.path):\(line): \"\(rest[match])\"; write: \(usual)")
-                    rest = rest[match.upperBound...]
+            guard let mark = Self.commentMarks[file.pathExtension] else { continue }
+            for (text, lines) in Self.texts(of: try String(contentsOf: file, encoding: .utf8), mark: mark) {
+                for (pattern, usual) in Self.unusual {
+                    var rest = text[...]
+                    while let match = rest.range(of: pattern, options: [.regularExpression, .caseInsensitive]) {
+                        let line = lines[text[..<match.lowerBound].utf8.count { $0 == UInt8(ascii: "\n") }]
+                        Issue.record("\(file.path):\(line): \"\(rest[match])\"; write: \(usual)")
+                        rest = rest[match.upperBound...]
+                    }
                 }
             }
         }

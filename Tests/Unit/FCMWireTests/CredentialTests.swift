@@ -161,7 +161,7 @@ enum CredentialFiles {
 
     static let refused: [(String, String)] = [
         (#"{"type":"gdch_service_account"}"#, "type: gdch_service_account has no access to FCM"),
-        (#"{"type":"external_account_authorized_user"}"#, "type: external_account_authorized_user is a person's login"),
+        (#"{"type":"external_account_authorized_user"}"#, "type: external_account_authorized_user is a user's login"),
         (#"{"type":"SECRET"}"#, "type: must be service_account, external_account, impersonated"),
         (#"{"type":"metadata"}"#, "type: must not be metadata; set credentials: metadata instead"),
         (#"{"project_info":{},"client":[]}"#, "the app's google-services.json; make a service account's key (Firebase"),

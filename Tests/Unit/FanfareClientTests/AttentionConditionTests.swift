@@ -97,7 +97,7 @@ import Testing
         let overview = overview(open: 1) { $0.resting.atCanary = 1 }
         let condition = try #require(project([canary], overview).attentionConditions.first)
         #expect(condition.kind == "canary")
-        #expect(condition.text == "j is behind its canary: 15 of 1,000 failed, 1.5 %, 199,000 wait")
+        #expect(condition.text == "j has finished its canary: 15 of 1,000 failed, 1.5 %, 199,000 wait")
         canary.continuesMs = 0
         #expect(project([canary], overview).attentionConditions.isEmpty)
     }
@@ -149,7 +149,7 @@ import Testing
         let canary = StoppedJob(status: status, stoppedBy: .canary, stoppedMs: 1)
         let overview = overview(open: 9) { $0.resting.atCanary = 9 }
         let last = try #require(project([StoppedJob](repeating: canary, count: 3), overview).attentionConditions.last)
-        #expect(last.kind == "canary" && last.text == "6 more jobs are behind their canaries")
+        #expect(last.kind == "canary" && last.text == "6 more jobs have finished their canaries")
     }
 
     @Test(arguments: [

@@ -29,7 +29,7 @@ enum CurlLibrary {
         setenv(variable, path, 1)
         var words: [UnsafeMutablePointer<CChar>?] = (["fanfare-bench"] + rest).map { strdup($0) } + [nil]
         execv("/proc/self/exe", &words)
-        throw BenchError.failed("cannot start anew: \(String(cString: strerror(errno)))")
+        throw BenchError.failed("cannot start again: \(String(cString: strerror(errno)))")
     }
 
     /// A worker with another libcurl than the floor's would be compared with the wrong floor.

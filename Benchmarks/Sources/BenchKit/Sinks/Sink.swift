@@ -24,7 +24,7 @@ final class Sink {
 
     let port: UInt16
     let target: Target
-    /// The project whose sends fail now and then.
+    /// The project whose sends sometimes fail.
     let failingTarget: Target
     private let child: Child
 

@@ -102,7 +102,7 @@ extension ProjectSnapshot {
         }
         found += [
             more(resting.stopped, "stopped", "is stopped", "are stopped"),
-            more(resting.atCanary - continuing, "canary", "is behind its canary", "are behind their canaries"),
+            more(resting.atCanary - continuing, "canary", "has finished its canary", "have finished their canaries"),
         ].compactMap { $0 }
         return found
     }

@@ -52,7 +52,7 @@ public struct FleetReader<Redis: RedisSending>: Sendable {
             return "\(key) is a \(type), must be a \(needed)"
         }
         let text = texts.isEmpty ? "a key has the wrong type" : texts.joined(separator: "; ")
-        snapshot.fault = text + ": rename or delete it, workers write it anew"
+        snapshot.fault = text + ": rename or delete it, workers write it again"
         return snapshot
     }
 }

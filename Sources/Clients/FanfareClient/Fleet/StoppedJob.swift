@@ -32,9 +32,9 @@ public struct StoppedJob: Equatable, Sendable {
         case .canary:
             let tried = status.canaryTried ?? status.finished
             let bad = status.failed + status.unknown
-            guard bad > 0 else { return "is behind its canary: none of \(Self.grouped(tried)) failed" }
+            guard bad > 0 else { return "has finished its canary: none of \(Self.grouped(tried)) failed" }
             let share = Share.text(bad, of: tried)
-            return "is behind its canary: \(Self.grouped(bad)) of \(Self.grouped(tried)) failed, \(share)"
+            return "has finished its canary: \(Self.grouped(bad)) of \(Self.grouped(tried)) failed, \(share)"
         }
     }
 

@@ -39,7 +39,7 @@ public enum Credential: Equatable, Sendable, Redacted {
         if let kind = CredentialKind(rawValue: type) { return kind }
         switch type {
         case "external_account_authorized_user":
-            throw fields.error("type", "\(type) is a person's login; make an external_account file for a program")
+            throw fields.error("type", "\(type) is a user's login; make an external_account file for a program")
         case "gdch_service_account":
             throw fields.error("type", "\(type) has no access to FCM; use a service account of Google Cloud")
         default:

@@ -109,7 +109,7 @@ struct OutcomeRules: Sendable {
 
     /// The fate of a recipient of a job that ends before its time.
     func end(_ recipient: HeldRecipient, _ situation: Situation) -> Decision {
-        guard let status = situation.ending else { preconditionFailure("the job goes on") }
+        guard let status = situation.ending else { preconditionFailure("the job continues") }
         if let members = finishedRounds(status, recipient, situation.job) { return members }
         // It is not known whether an unanswered attempt arrived.
         return result(recipient.history.maybeDuplicate ? .unknown : status, nil, recipient, situation.job)

@@ -61,7 +61,7 @@ extension SendMachine {
         let pause = reply.pauseReason.isEmpty ? nil : reply.pauseReason
         let pressure = reply.pressure.isEmpty ? nil : reply.pressure
         if pause != gate.pauseReason {
-            log(.notice, pause == nil ? "The project goes on." : "The project is paused by an operator.")
+            log(.notice, pause == nil ? "The project continues." : "The project is paused by an operator.")
         }
         gate.pauseReason = pause
         gate.pressure = pressure

@@ -191,7 +191,7 @@ extension SendMachine {
         guard logLimits.admitsOperation(failure.rawError, nowMs: now.projectMs) else { return }
         log(
             .error,
-            "An API refuses the project's operations, which fail; sends go on. Enable the API, or grant the right to it.",
+            "An API refuses the project's operations, which fail; sends continue. Enable the API, or grant the right to it.",
             [("error", failure.rawError), ("http_status", "\(failure.httpStatus)")]
         )
     }

@@ -303,7 +303,7 @@ extension SendMachine {
         actions.append(.meter(.paused(pausedBy)))
         let metadata = [(name: "job", value: job), (name: "reason", value: reason)]
         switch pausedBy {
-        case .canary: log(.notice, "A job waits behind its canary; resume or cancel it.", metadata)
+        case .canary: log(.notice, "A job has finished its canary and waits; resume or cancel it.", metadata)
         case .stopIf:
             log(.warning, "A job is paused by its stop_if: look at its results, then resume or cancel it.", metadata)
         case .message:

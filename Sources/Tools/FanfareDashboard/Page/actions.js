@@ -69,11 +69,11 @@ export function changeJob(project, id, action) {
 
 /** Replays or drops an entry of `dead`: its `entry`, `job` and `kind`. */
 export function changeEntry(project, { entry, job, kind }, action) {
-  const message = kind === "parked" ? "The job goes on with its unfinished recipients." : "The same fields are pushed again. They are rejected again, unless the configuration or the workers' version allows them now.";
+  const message = kind === "parked" ? "The job continues with its unfinished recipients." : "The same fields are pushed again. They are rejected again, unless the configuration or the workers' version allows them now.";
   const question = action === "replay"
     ? { title: `Replay job ${job}?`, message, yes: "Replay" }
     : { title: `Drop job ${job}?`, message: "Its entry is deleted; unfinished recipients of a parked job are cancelled. This cannot be undone.", yes: "Drop it", no: "Keep it", danger: true };
-  const done = action === "drop" ? "was dropped" : kind === "parked" ? "goes on" : "was pushed again";
+  const done = action === "drop" ? "was dropped" : kind === "parked" ? "continues" : "was pushed again";
   return act(question, at(project, "dead", entry, action), `Job ${job} ${done}.`);
 }
 

@@ -50,7 +50,7 @@ export function guards({ rate, canary, canary_wait_ms: wait, stop_if: stop, send
   if (rate) rows.push(["Rate", `${number(rate)} first attempts a minute`]);
   if (canary) {
     const size = canary.endsWith("%") ? `the first ${canary}` : `the first ${number(Number(canary))} recipients`;
-    rows.push(["Canary", `${size}, ${wait ? `goes on after ${duration(wait / 1000)}` : "then it waits for a person"}`]);
+    rows.push(["Canary", `${size}, ${wait ? `continues after ${duration(wait / 1000)}` : "then it waits for an operator"}`]);
   }
   if (stop) rows.push(["Pauses if", stop]);
   if (hours) rows.push(["Sends only", hours]);
@@ -81,7 +81,7 @@ export function explain(job, now) {
     case "paused":
       if (why === "canary") return `Its canary had its first attempts. ${job.guards?.canary_wait_ms ? "The rest goes out when the canary's time is over." : "The rest goes out when it is resumed."}`;
       return `${why || "It is paused"}. Nothing is sent until it is resumed.`;
-    case "parked": return `${why || "It is parked"}. Nothing is sent until a person replays or drops its entry among the dead jobs.`;
+    case "parked": return `${why || "It is parked"}. Nothing is sent until an operator replays or drops its entry among the dead jobs.`;
     case "rejected": return `${why || "It broke a rule"}. Nothing was sent. Correct the field and push the job again: among the dead jobs its entry can be edited and pushed.`;
     case "expired":
       if (job.id_free) return "Its time was over (expires_at) before a recipient was sent to. Its id may be used again.";
@@ -172,7 +172,7 @@ class Results {
   /** Reads the first page again if it was empty and the job has results to keep since. */
   update(job) {
     this.offer(job.errors);
-    this.policy = { failures: ": this job keeps those that are not sent", none: ": this job keeps none (results=none)" }[job.results_policy];
+    this.policy = { failures: ": this job keeps only results that are not sent", none: ": this job keeps none (results=none)" }[job.results_policy];
     this.kept = job.results_policy === "none" ? 0 : finished(job) - (job.results_policy === "failures" ? job.sent : 0);
     if (this.isEmpty && this.kept > this.keptBefore) this.load();
   }
@@ -225,7 +225,7 @@ class Results {
       show(this.more, Boolean(next));
       show(this.first, Boolean(after));
       const count = results.length ? `${number(results.length)} on this page${next ? "" : after ? ", the last" : ""}.`
-        : next ? "Nothing found so far; Next page goes on." : `No such results are kept${this.policy ?? ""}.`;
+        : next ? "Nothing found so far; Next page continues." : `No such results are kept${this.policy ?? ""}.`;
       text(this.said, unreadable.length ? `${count} Left out, because no worker wrote them: entries ${unreadable.join(", ")}.` : count);
     } catch (error) {
       if (mine === this.turn) text(this.said, error.message);
@@ -360,7 +360,7 @@ class JobPage {
     const rows = [["Target", target], ["Priority", `${job.priority}${job.priority === 5 ? " (default)" : ""}`]];
     if (job.op !== "send") rows.unshift(["Operation", job.op]);
     rows.push(["After an unanswered attempt", { at_least_once: "sent again (at least once)", at_most_once: "not sent again (at most once)", replace: "sent again, replaces the first on the device" }[job.delivery] ?? job.delivery]);
-    rows.push(["Results kept", { all: "all", failures: "those that are not sent", none: "none" }[job.results_policy] ?? job.results_policy]);
+    rows.push(["Results kept", { all: "all", failures: "all but sent", none: "none" }[job.results_policy] ?? job.results_policy]);
     if (job.validate_only) rows.push(["Validate only", "FCM checks it and delivers nothing"]);
     if (job.personal) rows.push(["Message", "one for each recipient"]);
     rows.push(...guards(job.guards ?? {}));

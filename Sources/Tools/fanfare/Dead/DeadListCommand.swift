@@ -11,7 +11,7 @@ struct DeadListCommand: AsyncParsableCommand {
         abstract: "Lists the entries, newest first.",
         discussion: """
             `dead replay` and `dead drop` take the first column. --json also prints the evidence and the \
-            pushed fields; `dead show` prints those of one entry.
+            pushed fields; `dead show` prints the fields of one entry.
 
             Examples:
               fanfare dead ls --project demo --kind parked

@@ -12,7 +12,7 @@ extension Check {
             if let fault = project.fault {
                 report.fail(
                     "cannot be read: \(fault)",
-                    "`TYPE` shows what the key holds; workers go on at once afterwards"
+                    "`TYPE` shows what the key holds; workers continue at once afterwards"
                 )
                 continue
             }

@@ -12,7 +12,7 @@ struct JobCheckCommand: ParsableCommand {
             it prints what the job would be, or the first rule that it breaks with the line. Exits with 1 if a job breaks \
             a rule. A warning counts the recipients of a personal job that would fail without a send.
 
-            The rules depend on the project's transport. Without a configuration that has the project they are those of v1.
+            The rules depend on the project's transport. Without a configuration that has the project they are the rules of v1.
 
             Examples:
               fanfare job check job.json

@@ -78,7 +78,7 @@ struct JobWait {
                         let state = progress.status.state == .paused ? "is paused" : "is held"
                         let isRefused = new.hasPrefix("message refused: ")
                         let isGuarded = progress.status.state == .paused && !progress.status.guards.isEmpty
-                        let remedy = isGuarded || isRefused ? "; `fanfare job resume \(job)` lets it go on" : ""
+                        let remedy = isGuarded || isRefused ? "; `fanfare job resume \(job)` continues it" : ""
                         onNotice("job \(job) \(state): \(new); still waiting\(remedy)")
                     }
                     stop = held

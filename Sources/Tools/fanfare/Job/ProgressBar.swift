@@ -21,7 +21,7 @@ struct PlainLines {
     }
 }
 
-/// Shows a job's progress on standard error: on a terminal one line that is redrawn in place, elsewhere a line now and then.
+/// Shows a job's progress on standard error: on a terminal one line that is redrawn in place, elsewhere a line at intervals.
 struct ProgressBar {
     private let isTerminal: Bool
     private var lastLine = ""

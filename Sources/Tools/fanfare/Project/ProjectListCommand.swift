@@ -10,7 +10,7 @@ struct ProjectListCommand: AsyncParsableCommand {
         commandName: "ls",
         abstract: "Lists the projects and their state.",
         discussion: """
-            Lists projects of the configuration, and those that a worker or the command line has registered. `sent/s` is the \
+            Lists projects of the configuration, and projects that a worker or the command line has registered. `sent/s` is the \
             rate of the last ten seconds; `waiting` counts recipients without a result, `pushed` the jobs that no worker has \
             taken.
 

@@ -137,7 +137,7 @@ struct CSVRecord {
         case separator: startCell(at: at + 1)
         case UInt8(ascii: "\r") where at == source.count - 1: break
         default:
-            fault = Fault(offset: at, rule: "text behind the closing quote; write a quote within the cell twice")
+            fault = Fault(offset: at, rule: "text after the closing quote; write a quote within the cell twice")
         }
         at += 1
     }

@@ -15,7 +15,7 @@ struct GuardOptions: ParsableArguments {
     )
     var canary: String?
 
-    @Option(help: .value("seconds", "Go on by itself this long after the canary, unless --stop-if holds."))
+    @Option(help: .value("seconds", "Continue by itself this long after the canary, unless --stop-if holds."))
     var canaryWait: Int64?
 
     @Option(help: .value("text", "Pause when a condition holds, such as \"failed>5%; unregistered>20%; unknown>1%\"."))

@@ -19,7 +19,7 @@ struct TokenRendering {
         }
         for story in stories {
             guard let cursor = story.cursor else { continue }
-            Console.error("To go on: fanfare token show TOKEN --project \(story.project) --from \(cursor)")
+            Console.error("To continue: fanfare token show TOKEN --project \(story.project) --from \(cursor)")
         }
     }
 

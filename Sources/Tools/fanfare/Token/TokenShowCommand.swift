@@ -31,7 +31,7 @@ struct TokenShowCommand: AsyncParsableCommand {
     @Option(help: .value("n", "Maximum number of results, and of feedback entries, of each project."))
     var limit = 100
 
-    @Option(help: .value("cursor", "Go on where an earlier search of the project stopped."))
+    @Option(help: .value("cursor", "Continue where an earlier search of the project stopped."))
     var from: String?
 
     @Flag(help: "Print tokens in full.")

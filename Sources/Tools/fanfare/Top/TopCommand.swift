@@ -15,7 +15,7 @@ struct TopCommand: AsyncParsableCommand {
             selected project or job after a question, `s` sorts, `i` shows idle projects one by one, `?` helps, `q` quits. \
             If the output is no terminal, prints once.
 
-            SENT/S counts messages that FCM accepted, not those that were delivered or shown.
+            SENT/S counts messages that FCM accepted, not messages that were delivered or shown.
             With NO_COLOR set and not empty, warnings are bold instead of yellow.
 
             Examples:

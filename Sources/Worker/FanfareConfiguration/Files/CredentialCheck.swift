@@ -29,7 +29,7 @@ struct CredentialCheck {
             concerns.append(Concern(text, remedy: "name \(project.id)'s own file, or rename the project to \(own)"))
         }
         if case .authorizedUser = credential, credential.quotaProjectID == nil {
-            let text = "\(setting): a person's login without quota_project_id, which FCM refuses"
+            let text = "\(setting): a user's login without quota_project_id, which FCM refuses"
             let remedy = "run `gcloud auth application-default set-quota-project \(project.id)`"
             concerns.append(Concern(text, remedy: remedy))
         }

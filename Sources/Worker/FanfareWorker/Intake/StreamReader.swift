@@ -137,7 +137,7 @@ final class StreamReader {
         switch error.code {
         case .noGroup:
             // The stream or its group was deleted. The new group begins with the first entry, so that nothing is skipped.
-            logger.error("A job stream lost its consumer group; it is made anew.", metadata: ["error": "\(error)"])
+            logger.error("A job stream lost its consumer group; it is created again.", metadata: ["error": "\(error)"])
             handle(.failed(.groupMissing))
         case .protocolError:
             logger.warning(

@@ -102,7 +102,7 @@ final class ConditionReporter {
         }
         let (effect, route): (String, String) =
             switch service {
-            case .messages: ("its sends wait, and go on by themselves", "the endpoint, DNS, TLS and the route to it")
+            case .messages: ("its sends wait, and continue by themselves", "the endpoint, DNS, TLS and the route to it")
             case .tokenEndpoint:
                 ("without an access token nothing is sent", "the credential's URLs, DNS, TLS and the route")
             case .management:
@@ -145,7 +145,7 @@ final class ConditionReporter {
 
     // MARK: Redis
 
-    /// Writes the reasons of open jobs at a change, and now and then.
+    /// Writes the reasons of open jobs at a change, and at intervals.
     ///
     /// - Parameter why: why workers take no jobs; empty for no reason.
     private func write(_ current: WorkerReport, _ why: String) {

@@ -44,7 +44,7 @@ extension RedisFault {
         switch self {
         case .type:
             return
-                "A key of this project in Redis has the wrong type: rename it, or delete it. Fanfare writes it anew; "
+                "A key of this project in Redis has the wrong type: rename it, or delete it. Fanfare writes it again; "
                 + "what could not be written is kept and tried again."
         case .command:
             return "This worker's Redis user may not run a command that Fanfare needs: add it to the user's rules, see "

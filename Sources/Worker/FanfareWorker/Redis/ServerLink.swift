@@ -157,7 +157,7 @@ final class ServerLink {
         switch notice.observe(!state.isConfirmed, now: loop.now) {
         case .warn:
             logger.warning(
-                "Too few Sentinels confirm the primary in use. Sending goes on, but a failover may go unnoticed: check the Sentinels and the route to them.",
+                "Too few Sentinels confirm the primary in use. Sending continues, but a failover may go unnoticed: check the Sentinels and the route to them.",
                 metadata: metadata
             )
         case .recover: logger.notice("A majority of the Sentinels confirms the primary again.", metadata: metadata)

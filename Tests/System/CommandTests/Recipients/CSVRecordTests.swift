@@ -30,8 +30,8 @@ import Testing
 
     @Test(arguments: [
         ("a,b\"c", 3, "a quote within a cell"), ("a, \"b\"", 3, "a quote within a cell"),
-        ("\"a\"b,c", 3, "text behind the closing quote"), ("x,\"a\" ,c", 5, "text behind the closing quote"),
-        ("\"a\nb\"c", 5, "text behind the closing quote"),
+        ("\"a\"b,c", 3, "text after the closing quote"), ("x,\"a\" ,c", 5, "text after the closing quote"),
+        ("\"a\nb\"c", 5, "text after the closing quote"),
     ])
     func brokenQuotesAreFaultsAtTheirByte(text: String, offset: Int, rule: String) {
         let fault = record(text).fault

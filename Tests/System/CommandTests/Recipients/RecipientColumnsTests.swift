@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("T", 0, "1 cell, the header has 2"), ("T,a,b", 4, "3 cells, the header has 2"), ("T,\"a\"b", 5, "text behind"),
+        ("T", 0, "1 cell, the header has 2"), ("T,a,b", 4, "3 cells, the header has 2"), ("T,\"a\"b", 5, "text after"),
     ])
     func rowOfOtherCellsIsRefused(row: String, offset: Int, rule: String) throws {
         let fault = try #require(throws: CSVRecord.Fault.self) { _ = try element("token,a", row) }

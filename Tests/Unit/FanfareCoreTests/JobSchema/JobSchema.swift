@@ -20,7 +20,8 @@ enum JobSchema {
         return [
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "A Fanfare job",
-            "description": "The fields of one entry of the stream fanfare:{p}:jobs. Every value is a string; those of "
+            "description":
+                "The fields of one entry of the stream fanfare:{p}:jobs. Every value is a string; the values of "
                 + "message, variants, tokens, fids and recipients hold JSON, which contentSchema describes. Workers "
                 + "check more than a schema can say, such as sizes in bytes: what this accepts may still be rejected, "
                 + "with a reason.",

@@ -15,7 +15,7 @@ import Testing
         #expect(warnings == [5, 65, 125])
         #expect(notice.observe(false, now: 130 * Self.second) == .recover)
         #expect(notice.observe(false, now: 131 * Self.second) == nil)
-        #expect(notice.observe(true, now: 132 * Self.second) == nil, "the five seconds begin anew")
+        #expect(notice.observe(true, now: 132 * Self.second) == nil, "the five seconds begin again")
     }
 
     @Test func shortGapIsNotReported() {

@@ -30,7 +30,7 @@ import Testing
         var gate = gate([.enter("a", .shared)])
         #expect(gate.handle(.enter("b", .shared)) == nil)
         #expect(gate.handle(.enter("c", .exclusive)) == nil)
-        #expect(admitted(gate) == ["a", "b", "c"] && !gate.isAwaited, "others go on while the first is shared")
+        #expect(admitted(gate) == ["a", "b", "c"] && !gate.isAwaited, "others continue while the first is shared")
         #expect(gate.handle(.leave("a")) == Stay("b", .shared))
         #expect(gate.handle(.leave("b")) == nil && admitted(gate).isEmpty && gate.isAwaited)
     }

@@ -23,7 +23,7 @@ import Testing
         #expect(rig.takeNamed() == ["batchBegan"])
         rig.send()
         #expect(rig.positions == [[0], [1]])
-        #expect(rig.flushes.map(\.call.watermark) == [6], "the watermark is requested while sends go on")
+        #expect(rig.flushes.map(\.call.watermark) == [6], "the watermark is requested while sends continue")
         rig.confirm()
         rig.send()
         #expect(rig.positions == [[0], [1], [2], [3], [4], [5]])

@@ -131,7 +131,7 @@ import Testing
         bench.redis.lose()
         bench.redis.becomeReady()
         bench.loop.advance(milliseconds: 10_000)
-        #expect(bench.sent() == ["XGROUP", "reconcile", "register"], "those of the first connection")
+        #expect(bench.sent() == ["XGROUP", "reconcile", "register"], "the calls of the first connection")
         #expect(bench.redis.namesWhileAway == [] && bench.redis.waiting.isEmpty)
         #expect(bench.heard.messages == [])
     }
