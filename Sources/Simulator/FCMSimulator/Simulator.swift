@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// Firebase Cloud Messaging as a value: requests and the time go in, replies come out, and nothing else happens.
 ///
 /// It judges by FCM's published rules alone, so that a client's own checks are tested and not mirrored. Each part owns
@@ -124,7 +126,7 @@ public struct Simulator: Sendable {
         faults.removeAll()
         statistics.reset()
         // Message ids still differ from the earlier ones.
-        ids.random = RandomStream(seed: configuration.seed)
+        ids.random = SplitMix64(seed: configuration.seed)
         clockOffsetMs = 0
     }
 

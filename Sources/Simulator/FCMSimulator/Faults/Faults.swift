@@ -1,4 +1,5 @@
 import FanfareJSON
+internal import FanfareModel
 
 /// The effect of a fault on a request.
 struct FaultAction: Equatable, Sendable {
@@ -115,7 +116,7 @@ struct Faults: Equatable, Sendable {
     /// Applies the first rule that fits, and counts it.
     ///
     /// - Parameter hasToken: whether one of the request's tokens has this prefix.
-    mutating func hit(path: String, random: inout RandomStream, hasToken: (String) -> Bool) -> FaultAction? {
+    mutating func hit(path: String, random: inout SplitMix64, hasToken: (String) -> Bool) -> FaultAction? {
         for index in all.indices {
             let fault = all[index]
             guard fault.timesLeft != 0, path.hasExactPrefix(fault.path) else { continue }

@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// The keys of a group. FCM answers with another key each time and all of them stay valid, so a key carries the group's
 /// number in disguise instead of being stored.
 enum GroupKey {
@@ -43,7 +45,7 @@ enum GroupKey {
     }
 
     private static func mix(_ value: UInt64) -> UInt64 {
-        var stream = RandomStream(seed: value)
+        var stream = SplitMix64(seed: value)
         return stream.next()
     }
 }

@@ -1,4 +1,5 @@
 import FanfareJSON
+internal import FanfareModel
 
 extension Simulator {
     /// `/fcm/notification`: makes a group, changes its members, or returns its key.

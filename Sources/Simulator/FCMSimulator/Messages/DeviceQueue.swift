@@ -1,3 +1,5 @@
+internal import FanfareModel
+
 /// The messages that FCM stores for one app instance until the device can accept them.
 struct DeviceQueue: Equatable, Sendable {
     /// Messages that do not collapse.
@@ -26,7 +28,7 @@ struct DeviceQueue: Equatable, Sendable {
     mutating func add(
         _ message: StoredMessage,
         isAndroid: Bool,
-        random: inout RandomStream
+        random: inout SplitMix64
     ) -> [(reason: DropReason, count: Int)] {
         senderID = message.accepted.senderID
         if let key = message.collapseKey {

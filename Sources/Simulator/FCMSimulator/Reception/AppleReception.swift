@@ -1,4 +1,5 @@
 import FanfareJSON
+internal import FanfareModel
 
 /// Makes the APNs headers and body of a message.
 enum AppleReception {
@@ -129,7 +130,7 @@ enum InstallationID {
     static func of(_ token: String) -> String {
         let head = token.utf8.prefix { $0 != UInt8(ascii: ":") }
         if isOne(head) { return String(decoding: head, as: UTF8.self) }
-        var random = RandomStream(seed: TokenHash.of(token))
+        var random = SplitMix64(seed: TokenHash.of(token))
         var id = [Array("cdef".utf8)[Int(random.next() % 4)]]
         while id.count < length { id.append(letters[Int(random.next() % 64)]) }
         return String(decoding: id, as: UTF8.self)

@@ -36,11 +36,6 @@ extension Dictionary where Key == ExactText {
         get { self[ExactText(name)] }
         _modify { yield &self[ExactText(name)] }
     }
-
-    subscript(name: String, default value: @autoclosure () -> Value) -> Value {
-        get { self[ExactText(name)] ?? value() }
-        _modify { yield &self[ExactText(name), default: value()] }
-    }
 }
 
 extension Set<ExactText> {

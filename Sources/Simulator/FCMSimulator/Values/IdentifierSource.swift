@@ -1,11 +1,13 @@
+internal import FanfareModel
+
 /// Makes every id of the simulator. The same seed makes the same ids.
 struct IdentifierSource: Equatable, Sendable {
     /// Serves the other random choices too, so that one seed decides a whole run.
-    var random: RandomStream
+    var random: SplitMix64
     private var messageCount: UInt64 = 0
 
     init(seed: UInt64) {
-        random = RandomStream(seed: seed)
+        random = SplitMix64(seed: seed)
     }
 
     /// `0:<microseconds>%<hex>`, or for Apple devices the bare number.

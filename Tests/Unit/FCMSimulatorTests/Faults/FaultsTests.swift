@@ -1,4 +1,5 @@
 import FanfareJSON
+import FanfareModel
 import Testing
 
 @testable import FCMSimulator
@@ -15,7 +16,7 @@ import Testing
     }
 
     private static func hit(_ faults: inout Faults, _ path: String, token: String = "t") -> Int? {
-        var random = RandomStream(seed: 1)
+        var random = SplitMix64(seed: 1)
         return faults.hit(path: path, random: &random) { token.hasPrefix($0) }?.status
     }
 
@@ -42,7 +43,7 @@ import Testing
     @Test func `a fault on XMPP matches no HTTP path`() throws {
         var faults = try Self.faults(#"{"match":{"path":"xmpp"},"action":{"nack":"SERVICE_UNAVAILABLE"}}"#)
         #expect(Self.hit(&faults, "/v1/x") == nil)
-        var random = RandomStream(seed: 1)
+        var random = SplitMix64(seed: 1)
         let action = faults.hit(path: Faults.xmppPath, random: &random) { _ in true }
         #expect(action?.nack == "SERVICE_UNAVAILABLE")
     }

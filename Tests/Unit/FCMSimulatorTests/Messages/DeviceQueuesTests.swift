@@ -1,3 +1,4 @@
+import FanfareModel
 import Testing
 
 @testable import FCMSimulator
@@ -12,7 +13,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...10)
     func `queues are due in the order of time after any changes`(seed: UInt64) {
-        var random = RandomStream(seed: seed)
+        var random = SplitMix64(seed: seed)
         var queues = DeviceQueues()
         var due: [String: Int64] = [:]
         for _ in 0..<3_000 {
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func `counted messages and bytes return to zero when the queues empty`() {
-        var random = RandomStream(seed: 1)
+        var random = SplitMix64(seed: 1)
         var queues = DeviceQueues()
         for index in 0..<100 {
             var queue = DeviceQueue()
@@ -59,7 +60,7 @@ import Testing
 
     @Test func `a full store of queues has no room`() {
         var queues = DeviceQueues()
-        var random = RandomStream(seed: 1)
+        var random = SplitMix64(seed: 1)
         var message = Self.message(expiresMs: 5)
         message.accepted.source = .legacy(Array(repeating: 0, count: 4_096))
         var count = 0

@@ -1,5 +1,6 @@
 import FanfareClient
 import FanfareJSON
+import FanfareModel
 import Testing
 
 @testable import FCMSimulator
@@ -121,7 +122,7 @@ import Testing
     }
 
     @Test func `no payload traps`() throws {
-        var random = RandomStream(seed: 5)
+        var random = SplitMix64(seed: 5)
         let seeds = [
             Receiver(.apple).v1(#""notification":{"title":"T","body":"B"},"data":{"k":"v"}"#),
             Receiver(.apple).legacy(#""notification":{"badge":"7","sound":{"name":"s","critical":1}}"#),

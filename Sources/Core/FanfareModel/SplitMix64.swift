@@ -1,7 +1,7 @@
-/// A small random number generator (SplitMix64) whose numbers follow from its seed.
+/// A small random number generator (SplitMix64) whose numbers follow from its seed, on every platform.
 ///
-/// It spreads retries, so it has to be even, not secret.
-public struct SplitMix64: RandomNumberGenerator, Sendable {
+/// It spreads retries and makes ids of the simulator, so it has to be even, not secret.
+public struct SplitMix64: RandomNumberGenerator, Equatable, Sendable {
     private var state: UInt64
 
     public init(seed: UInt64) { state = seed }
