@@ -4,8 +4,6 @@ struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Checks the configuration, prints its schema.",
-        subcommands: [
-            ConfigCheckCommand.self, ConfigSchemaCommand.self, ConfigReferenceCommand.self, MetricReferenceCommand.self,
-        ]
+        subcommands: [ConfigCheckCommand.self, ConfigSchemaCommand.self]
     )
 }

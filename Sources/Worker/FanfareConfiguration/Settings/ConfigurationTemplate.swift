@@ -133,3 +133,24 @@ extension Setting.Kind {
         }
     }
 }
+
+extension Setting.Kind {
+    /// What a value is, for people.
+    var words: String {
+        switch self {
+        case .text: return "text"
+        case .integer(let range): return "\(range.lowerBound) to \(range.upperBound)"
+        case .choice(let choices): return choices.map { "`\($0)`" }.joined(separator: ", ")
+        case .file: return "file"
+        case .origin: return "`https://host[:port]`"
+        case .host: return "host"
+        case .digits: return "digits"
+        case .redisURL: return "URL"
+        case .collector: return "`http[s]://host[:port][/path]`"
+        case .proxy: return "`http://host:port`"
+        case .address: return "`host:port` or `unix:///path`"
+        case .hosts: return "list of host names; in the variable: separated by commas"
+        case .sizes: return "topics and numbers; in the variable: `news=1200000`, separated by commas"
+        }
+    }
+}

@@ -1,6 +1,8 @@
-/// The reference of all metrics as Markdown, generated from the catalogue. The page Metrics holds exactly this text.
-public enum MetricReference {
-    public static var markdown: String {
+@testable import FanfareMetrics
+
+/// The reference of all metrics as Markdown, generated from the catalogue. The page Metrics ends with exactly this text.
+enum MetricReference {
+    static var markdown: String {
         let sections = [
             ("Counters", MetricCatalogue.counters), ("Histograms", MetricCatalogue.histograms),
             ("Gauges of the fleet", MetricCatalogue.fleet), ("Gauges of the process", MetricCatalogue.process),
