@@ -68,7 +68,9 @@ struct Scene {
             {"type":"service_account","project_id":"\#(project.id)","private_key":"-----BEGIN PRIVATE KEY-----",
             "client_email":"\#(project.serviceAccountEmail)","token_uri":"\#(Self.tokenURI)"}
             """#
-        let account = try ServiceAccount.parse(Array(file.utf8))
+        guard case .serviceAccount(let account) = try Credential.parse(Array(file.utf8)) else {
+            throw Rejected(reason: "the file holds another kind of credential")
+        }
         let input = FCMWire.TokenRequest.signingInput(account: account, nowSeconds: nowMs / 1_000)
         let request = SimulatorRequest(
             method: "POST",
@@ -193,7 +195,7 @@ struct Scene {
             method: "POST",
             path: carrier == .v1 ? "/v1/projects/\(project)/messages:send" : "/fcm/send",
             authorization: authorization ?? (carrier == .v1 ? "Bearer " + accessToken : key),
-            contentType: carrier == .plainText ? PlainTextTemplate.contentType : "application/json",
+            contentType: carrier == .plainText ? "application/x-www-form-urlencoded;charset=UTF-8" : "application/json",
             body: body
         )
         return simulator.respond(to: ReadRequest(request), nowMs: nowMs)

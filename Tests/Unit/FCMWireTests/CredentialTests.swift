@@ -41,6 +41,14 @@ enum CredentialFiles {
 
     static func parse(_ text: String) throws -> Credential { try Credential.parse(Array(text.utf8)) }
 
+    static func serviceAccount(_ text: String) throws -> ServiceAccount {
+        let credential = try parse(text)
+        guard case .serviceAccount(let account) = credential else { throw OtherKind(kind: credential.kind) }
+        return account
+    }
+
+    struct OtherKind: Error { let kind: CredentialKind }
+
     struct Unexpected: Error { let action: TokenExchange.Action }
 
     /// The error of an exchange in which one endpoint answers with `answer` and every step before it succeeds.

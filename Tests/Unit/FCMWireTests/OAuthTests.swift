@@ -12,7 +12,7 @@ import Testing
         + #""client_email":"a@b.iam","client_id":"1","token_uri":"https://oauth2.googleapis.com/token"}"#
 
     @Test func readsAServiceAccount() throws {
-        let account = try ServiceAccount.parse(Array(Self.file.utf8))
+        let account = try CredentialFiles.serviceAccount(Self.file)
         #expect(account.projectID == "demo")
         #expect(account.privateKeyID == "kid-1")
         #expect(account.clientEmail == "a@b.iam")
@@ -22,7 +22,7 @@ import Testing
 
     static let broken: [(String, String, String)] = [
         (#""type":"service_account","#, "", "type: missing"),
-        ("service_account", "authorized_user", "type: must be service_account; this is another kind of credential"),
+        ("service_account", "authorized_user", "client_secret: missing"),
         (#""client_email":"a@b.iam","#, "", "client_email: missing"),
         (#""client_email":"a@b.iam""#, #""client_email":"""#, "client_email: missing"),
         (#""client_email":"a@b.iam""#, #""client_email":7"#, "client_email: must be a string, not a number"),
@@ -30,13 +30,13 @@ import Testing
         ("https://oauth2", "ftp://oauth2", "token_uri: must be an absolute URL"),
         ("https://oauth2", #"https://\r\noauth2"#, "token_uri: must be an absolute URL"),
         ("-----BEGIN", "----BEGIN", "private_key: must be a PEM text that starts with -----BEGIN"),
-        ("{", "[", "not a service account file: not JSON: byte 7: missing comma or closing bracket in an array"),
+        ("{", "[", "not a credential file: not JSON: byte 7: missing comma or closing bracket in an array"),
     ]
 
     @Test(arguments: ["demo", "123456789012", "example.com:demo", "a"])
     func knowsProjectsByIdAndNumber(project: String) throws {
         let text = Self.file.replacing(#""demo""#, with: "\"\(project)\"")
-        #expect(try ServiceAccount.parse(Array(text.utf8)).projectID == project)
+        #expect(try CredentialFiles.serviceAccount(text).projectID == project)
     }
 
     /// It goes into paths: what is no name there must not get so far.
@@ -46,17 +46,17 @@ import Testing
         let error = CredentialError(
             reason: "project_id: must be at most 128 of a-z 0-9 - . : and not of dots alone"
         )
-        #expect(throws: error) { try ServiceAccount.parse(Array(text.utf8)) }
+        #expect(throws: error) { try CredentialFiles.serviceAccount(text) }
     }
 
     @Test(arguments: broken)
     func namesTheField(part: String, replacement: String, reason: String) {
         let text = Self.file.replacing(part, with: replacement)
-        #expect(throws: CredentialError(reason: reason)) { try ServiceAccount.parse(Array(text.utf8)) }
+        #expect(throws: CredentialError(reason: reason)) { try CredentialFiles.serviceAccount(text) }
     }
 
     @Test func keepsSecretsOutOfLogs() throws {
-        let account = try ServiceAccount.parse(Array(Self.file.utf8))
+        let account = try CredentialFiles.serviceAccount(Self.file)
         let token = AccessToken(value: "ya29.secret", expiresInSeconds: 10)
         var dumped = ""
         dump(account, to: &dumped)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func claimsOneHour() throws {
-        let account = try ServiceAccount.parse(Array(Self.file.utf8))
+        let account = try CredentialFiles.serviceAccount(Self.file)
         let input = TokenRequest.signingInput(account: account, nowSeconds: 1_700_000_000)
         let parts = try String(decoding: input, as: UTF8.self).split(separator: ".").map { part in
             let text = String(part).replacing("-", with: "+").replacing("_", with: "/")
@@ -89,7 +89,7 @@ import Testing
 
     @Test func leavesOutAKeyIDThatTheFileDoesNotHave() throws {
         let text = Self.file.replacing(#""private_key_id":"kid-1","#, with: "")
-        let input = TokenRequest.signingInput(account: try ServiceAccount.parse(Array(text.utf8)), nowSeconds: 0)
+        let input = TokenRequest.signingInput(account: try CredentialFiles.serviceAccount(text), nowSeconds: 0)
         let header = Base64.encodeURL(Array(#"{"alg":"RS256","typ":"JWT"}"#.utf8))
         #expect(input.starts(with: header + [UInt8(ascii: ".")]))
     }
@@ -154,7 +154,7 @@ import Testing
             Issue.record("a token out of \(body)")
             return
         }
-        #expect(error.isRetryable == isRetryable)
+        #expect((error.kind == .retry) == isRetryable)
         #expect("\(error)" == description)
     }
 
@@ -173,7 +173,7 @@ import Testing
             Issue.record("a token out of a refusal")
             return
         }
-        #expect(error.isAboutTime == isAboutTime && !error.isRetryable)
+        #expect(error.isAboutTime == isAboutTime && error.kind != .retry)
     }
 
     @Test func distrustsABodyCutShort() {
@@ -182,6 +182,6 @@ import Testing
             Issue.record("a token out of half an answer")
             return
         }
-        #expect(error.isRetryable)
+        #expect(error.kind == .retry)
     }
 }

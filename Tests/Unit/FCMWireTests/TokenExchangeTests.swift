@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func assertionForAnotherStepAsksForTheBroadScope() throws {
-        let account = try ServiceAccount.parse(Array(Files.account.utf8))
+        let account = try CredentialFiles.serviceAccount(Files.account)
         let narrow = TokenRequest.signingInput(account: account, nowSeconds: Self.nowMs / 1_000)
         let broad = TokenRequest.signingInput(
             account: account,

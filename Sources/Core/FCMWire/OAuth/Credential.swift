@@ -19,7 +19,7 @@ public enum Credential: Equatable, Sendable, Redacted {
     /// - Parameter folder: the file's folder with a slash at its end, where relative paths in the file start; empty for
     ///   the working directory.
     public static func parse(_ bytes: [UInt8], folder: String = "") throws(CredentialError) -> Credential {
-        var fields = try CredentialFields(file: bytes, what: "credential file")
+        var fields = try CredentialFields(file: bytes)
         fields.folder = folder
         return switch try kind(of: fields) {
         case .serviceAccount: .serviceAccount(try ServiceAccount(fields))

@@ -1,5 +1,4 @@
 internal import FanfareJSON
-internal import FanfareModel
 
 /// Why a credential file cannot be used. It names the field and what is wrong with it, never the field's value.
 public struct CredentialError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -22,8 +21,7 @@ struct CredentialFields {
         self.folder = folder
     }
 
-    /// - Parameter what: the file's kind in messages.
-    init(file bytes: [UInt8], what: String) throws(CredentialError) {
+    init(file bytes: [UInt8]) throws(CredentialError) {
         let parsed: JSONValue
         do throws(JSONError) {
             parsed = try JSONParser.parse(
@@ -31,10 +29,10 @@ struct CredentialFields {
                 limits: JSONLimits(maximumDepth: 8, maximumBytes: Credential.maximumBytes)
             )
         } catch {
-            throw CredentialError(reason: "not a \(what): not JSON: \(error)")
+            throw CredentialError(reason: "not a credential file: not JSON: \(error)")
         }
         guard let object = parsed.object else {
-            throw CredentialError(reason: "not a \(what): must be an object, not \(parsed.kindName)")
+            throw CredentialError(reason: "not a credential file: must be an object, not \(parsed.kindName)")
         }
         self.init(object)
     }

@@ -12,14 +12,6 @@ public struct ServiceAccount: Equatable, Sendable {
     public let tokenURI: String
 
     /// Reads the file that Google's console hands out.
-    public static func parse(_ bytes: [UInt8]) throws(CredentialError) -> ServiceAccount {
-        let fields = try CredentialFields(file: bytes, what: "service account file")
-        guard try fields.text("type") == CredentialKind.serviceAccount.rawValue else {
-            throw fields.error("type", "must be service_account; this is another kind of credential")
-        }
-        return try ServiceAccount(fields)
-    }
-
     init(_ fields: CredentialFields) throws(CredentialError) {
         let key = try fields.text("private_key")
         guard key.hasPrefix("-----BEGIN ") else {

@@ -1,4 +1,3 @@
-internal import FanfareJSON
 internal import FanfareModel
 
 /// Why there is no access token.
@@ -37,9 +36,6 @@ public struct TokenError: Error, Equatable, Sendable, CustomStringConvertible {
             remedy: remedy
         )
     }
-
-    /// False when an operator must act: a deleted key, a wrong clock, a missing right.
-    public var isRetryable: Bool { kind == .retry }
 
     /// The assertion's times did not suit the endpoint: a clock is wrong, here or there, and not the credential. Google's
     /// words are "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. Check your

@@ -1,13 +1,9 @@
 internal import FanfareJSON
-internal import FanfareModel
 
 /// A message prepared once as a legacy plain-text request, `application/x-www-form-urlencoded;charset=UTF-8`, for one
 /// token at a time. Such a request has five options: `collapse_key`, `time_to_live`, `restricted_package_name`,
 /// `dry_run` and `data.<key>`.
 public struct PlainTextTemplate: Sendable {
-    /// The `Content-Type` of the requests.
-    public static let contentType = "application/x-www-form-urlencoded;charset=UTF-8"
-
     /// The message's time to live; nil without one.
     public let lifetime: MessageLifetime?
     /// Bytes of the request after the token.
