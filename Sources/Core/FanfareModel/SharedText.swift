@@ -24,9 +24,6 @@
 
     @inlinable public var count: Int { Int(end - start) }
 
-    /// Bytes that it keeps in memory.
-    public var pinned: Int { storage.count }
-
     @inlinable public var bytes: ArraySlice<UInt8> { storage[Int(start)..<Int(end)] }
 
     /// The text's first bytes, as another part of the same larger text.

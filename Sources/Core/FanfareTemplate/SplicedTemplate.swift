@@ -40,9 +40,6 @@ public struct SplicedTemplate<Encoding: SpliceEncoding>: Sendable {
         (self.bytes, self.slots) = (bytes, slots)
     }
 
-    /// Whether the text is the same for every recipient.
-    public var isConstant: Bool { slots.isEmpty }
-
     /// The exact number of bytes that ``render(_:into:)`` appends.
     ///
     /// - Throws: `vars.name: missing` for the first placeholder that has neither a value nor a fallback.

@@ -40,9 +40,6 @@ public struct VariantTable<Value: Sendable>: Sendable {
         return SharedText(0..<bytes.count, of: bytes)
     }
 
-    /// The names of the variants in the order of their bytes.
-    public var names: [String] { sorted.map(\.key.string) }
-
     /// A table of the same names, with each value replaced.
     ///
     /// - Parameter change: called for the base with nil, then for each variant in the order of the names' bytes.

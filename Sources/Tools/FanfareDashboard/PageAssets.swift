@@ -11,8 +11,6 @@ enum PageAssets {
         }
     }
 
-    /// The paths of all files, without the page.
-    static var paths: [String] { scriptPaths + styles.keys.sorted() + ["/icon.svg"] }
     static var scriptPaths: [String] { scripts.keys.sorted() }
 
     private static let styles = [

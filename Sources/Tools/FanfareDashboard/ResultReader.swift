@@ -31,8 +31,6 @@ struct ResultFilter: Equatable, Sendable {
             error = text
         }
     }
-
-    init() {}
 }
 
 /// Reads a job's entries from the project's `results` stream, a few at a time, so that memory stays bounded.

@@ -24,9 +24,6 @@ public final class RS256Signer: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Size of the key, which is the size of a signature, in bits.
-    public var bits: Int { Int(EVP_PKEY_get_bits(key)) }
-
     /// The signature of `bytes`, big-endian, as long as the key's modulus.
     public func sign(_ bytes: [UInt8]) throws(OpenSSLError) -> [UInt8] {
         ERR_clear_error()

@@ -27,7 +27,7 @@ import Testing
                     default: break
                     }
                 }
-                #expect(story.session.unanswered <= 3)
+                #expect(story.session.window.count <= 3)
                 #expect(story.session.room == 0 || story.phase == .ready)
             }
             let handedOver = UInt64(random.below(Int(story.session.written) + 1))

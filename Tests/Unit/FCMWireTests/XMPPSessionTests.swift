@@ -123,7 +123,7 @@ import Testing
                 #expect(actions.count == 1 && story.phase != phase, "\(name)")
                 continue
             }
-            #expect(story.phase == phase && story.session.unanswered == 1, "\(name)")
+            #expect(story.phase == phase && story.session.window.count == 1, "\(name)")
             if !arrival.belongs.contains(phase) {
                 guard actions.count == 1, case .report(let incident) = actions[0] else {
                     Issue.record("\(name)")

@@ -80,7 +80,8 @@ struct XMPPStory {
     }
 
     static func streamError(_ condition: String) -> XMPPSession.Event {
-        element("error", XMPPNamespace.streams, [XMLElement(XMLName(condition, in: XMPPNamespace.streamErrors))])
+        let name = XMLName(condition, in: "urn:ietf:params:xml:ns:xmpp-streams")
+        return element("error", XMPPNamespace.streams, [XMLElement(name)])
     }
 
     static func gcm(_ json: String, namespace: String = XMPPNamespace.gcm) -> XMPPSession.Event {

@@ -1,9 +1,10 @@
 import FCMWire
-import FanfareCore
 import FanfareJSON
 import FanfareModel
 import FanfareTemplate
 import Testing
+
+@testable import FanfareCore
 
 @Suite struct PersonalRecipientRulesTests {
     static func rules(_ message: String, _ variants: String? = nil, _ format: MessageFormat = .v1) throws
@@ -23,7 +24,7 @@ import Testing
 
     /// The rest of the result's fields are the same for each.
     static func rawError(_ rules: PersonalRecipientRules, _ recipient: String) throws -> String? {
-        guard let failure = rules.failure(of: try element(recipient)) else { return nil }
+        guard let failure = rules.fault(of: try element(recipient)).map({ Failure($0) }) else { return nil }
         #expect(failure == Failure(error: .invalidArgument, action: .fixMessage, rawError: failure.rawError))
         return failure.rawError
     }

@@ -106,7 +106,7 @@ import Testing
         #expect(recipients[99_999] == #"{"token":"t99999","vars":{"n":"99999"}}"#)
         #expect(recipients.last == #"{"token":"last"}"#)
         // A text that is compact is not copied.
-        #expect(recipients.shared(99_999).pinned == text.count)
-        #expect(recipients.shared(100_000).pinned == #"{"token":"last"}"#.utf8.count)
+        #expect(recipients.shared(99_999).storage.count == text.count)
+        #expect(recipients.shared(100_000).storage.count == #"{"token":"last"}"#.utf8.count)
     }
 }

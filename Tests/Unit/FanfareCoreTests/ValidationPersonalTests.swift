@@ -33,7 +33,9 @@ import Testing
             #"{"notification":{"title":"Hi {{name}}","body":"b"},"android":{"ttl":"5s"}}"#,
             #"{"es":{"notification":{"title":"Hola {{name}}"},"android":null},"pt":{}}"#
         ).messages
-        #expect(messages.names == ["es", "pt"])
+        var names: [String?] = []
+        _ = messages.map { name, _ in names.append(name) }
+        #expect(names == [nil, "es", "pt"])
         #expect(messages.value(for: SharedText("es")) == ["notification": ["title": "Hola {{name}}", "body": "b"]])
         #expect(messages.value(for: SharedText("pt")) == messages.base)
         #expect(messages.base["android"] == ["ttl": "5s"])

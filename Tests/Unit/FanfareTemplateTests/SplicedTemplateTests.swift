@@ -1,7 +1,8 @@
 import FanfareJSON
 import FanfareModel
-import FanfareTemplate
 import Testing
+
+@testable import FanfareTemplate
 
 /// Values within XML-escaped JSON, as a caller outside the target writes an encoding.
 enum XMLSplicing: SpliceEncoding {
@@ -118,8 +119,8 @@ enum XMLSplicing: SpliceEncoding {
     }
 
     @Test func constantTextHasNoSlots() throws {
-        #expect(try SplicedTemplate<JSONSplicing>(Array(#"{"k":"{{{{a}}"}"#.utf8)).isConstant)
-        #expect(try !SplicedTemplate<JSONSplicing>(Array(#"{"k":"{{a|b}}"}"#.utf8)).isConstant)
+        #expect(try SplicedTemplate<JSONSplicing>(Array(#"{"k":"{{{{a}}"}"#.utf8)).slots.isEmpty)
+        #expect(try !SplicedTemplate<JSONSplicing>(Array(#"{"k":"{{a|b}}"}"#.utf8)).slots.isEmpty)
     }
 
     /// The reason why braces side by side are found without reading JSON.

@@ -25,7 +25,6 @@ import Testing
 
         let message = Array("header.payload".utf8)
         let signer = try RS256Signer(pem: pem)
-        #expect(signer.bits == 2048)
         let signature = try signer.sign(message)
         #expect(signature.count == 256)
 
@@ -68,7 +67,7 @@ import Testing
     @Test func opensslSignsAlikeWithAnExportedGeneratedKey() throws {
         let folder = try TemporaryFolder()
         let signer = try RS256Signer.generate()
-        #expect(signer.bits == 2048)
+        #expect(try signer.sign([]).count == 256)
         let pem = try signer.privateKeyPEM()
         #expect(pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
         let key = try folder.write("generated.pem", pem)

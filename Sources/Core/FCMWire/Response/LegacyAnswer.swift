@@ -1,5 +1,4 @@
 internal import FanfareJSON
-internal import FanfareModel
 
 /// The JSON of a legacy answer, read by shape. Wrong types make a part absent, never a trap.
 struct LegacyAnswer: Equatable, Sendable {

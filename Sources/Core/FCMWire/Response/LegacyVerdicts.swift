@@ -1,4 +1,3 @@
-internal import FanfareJSON
 internal import FanfareModel
 
 /// The verdicts on one answer of legacy HTTP, JSON or text.

@@ -1,5 +1,3 @@
-internal import FanfareXML
-
 /// The namespaces of the protocol. Namespace and local name identify an element; the prefix does not.
 enum XMPPNamespace {
     static let client = "jabber:client"
@@ -8,6 +6,5 @@ enum XMPPNamespace {
     static let bind = "urn:ietf:params:xml:ns:xmpp-bind"
     static let session = "urn:ietf:params:xml:ns:xmpp-session"
     static let stanzas = "urn:ietf:params:xml:ns:xmpp-stanzas"
-    static let streamErrors = "urn:ietf:params:xml:ns:xmpp-streams"
     static let gcm = "google:mobile:data"
 }

@@ -86,8 +86,6 @@ public struct XMPPSession: Equatable, Sendable {
 
     /// How many more messages may be sent now.
     public var room: Int { phase == .ready ? max(0, settings.window - window.count) : 0 }
-    /// Messages without an outcome.
-    public var unanswered: Int { window.count }
     /// Neither an answer nor an acknowledgement is outstanding.
     public var isQuiet: Bool { window.isEmpty && acks.isEmpty }
 

@@ -1,4 +1,3 @@
-internal import FanfareJSON
 public import FanfareModel
 
 /// Whether an entry of `jobs` becomes a job.

@@ -13,11 +13,8 @@ public struct PersonalRecipientRules: Sendable {
         self.sizes = sizes
     }
 
-    /// The failure of a recipient with malformed or missing values, or with a message above FCM's limit. Nil for a recipient
+    /// The fault of a recipient with malformed or missing values, or with a message above FCM's limit. Nil for a recipient
     /// that can be sent to.
-    public func failure(of recipient: RecipientElement) -> Failure? { fault(of: recipient).map { Failure($0) } }
-
-    /// The rule behind ``failure(of:)``; nil for a recipient that can be sent to.
     func fault(of recipient: RecipientElement) -> TemplateFault? {
         do throws(TemplateFault) { try template.check(recipient) } catch { return error }
         let size = sizes.value(for: recipient.variant).largest(of: recipient.variables)
