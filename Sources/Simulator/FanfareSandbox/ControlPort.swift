@@ -1,10 +1,9 @@
 import FCMSimulator
 import FanfareHTTP
 import FanfareModel
+import FoundationEssentials
 import HummingbirdCore
 import Logging
-
-import func Glibc.gethostname
 
 /// The control port. It passes every request to the simulator, which knows the paths.
 enum ControlPort {
@@ -16,7 +15,7 @@ enum ControlPort {
         logger: Logger,
         onListening: @escaping @Sendable (Int) -> Void
     ) -> HTTPServer {
-        let hostName = hostName()
+        let hostName = ProcessInfo.processInfo.hostName
         return HTTPServer(
             address: .hostname(address.host, port: address.port),
             configuration: .init(additionalChannelHandlers: [RequestGate.handler()]),
@@ -55,12 +54,5 @@ enum ControlPort {
         guard let authority else { return true }
         guard let name = HostRule.name(ofAuthority: authority) else { return false }
         return Loopback.names(name) || (!hostName.isEmpty && name == hostName.lowercased())
-    }
-
-    /// The machine's name; empty if it cannot be read.
-    private static func hostName() -> String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "" }
-        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

@@ -1,7 +1,8 @@
+internal import EventLoop
 internal import FanfareCore
 internal import FanfareJSON
 internal import FanfareModel
-internal import Glibc
+internal import FoundationEssentials
 
 /// What a worker reports of itself and a project with each renewal.
 struct WorkerReport: Equatable, Sendable {
@@ -17,20 +18,14 @@ struct WorkerReport: Equatable, Sendable {
 
 /// The description of a worker that each renewal writes, for `fanfare top` and the dashboard.
 struct WorkerRegistration: Sendable {
-    private let host: String
-    private let pid = getpid()
+    private let host = ProcessInfo.processInfo.hostName
+    private let pid = ProcessInfo.processInfo.processIdentifier
     private let startedMs = Self.processStartedMs
     private let leaseMs: Int64
 
     private static let processStartedMs = SystemClock.nowMs
 
-    init(_ configuration: WorkerConfiguration) {
-        leaseMs = configuration.leaseMs
-        var name = [CChar](repeating: 0, count: 256)
-        host =
-            gethostname(&name, name.count - 1) == 0
-            ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : ""
-    }
+    init(_ configuration: WorkerConfiguration) { leaseMs = configuration.leaseMs }
 
     func text(_ report: WorkerReport) -> String {
         var object: JSONObject = [
