@@ -3,8 +3,6 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareModel
 internal import FanfareRedis
-internal import Glibc
-internal import RedisTransport
 internal import StreamWire
 
 /// A change of many jobs: it lists them, asks, changes each and reports failures.
@@ -31,7 +29,6 @@ struct FleetChange: ParsableArguments {
 
     /// Jobs that the listing names before the question.
     private static var listed: Int { 20 }
-    private static var canPrompt: Bool { isatty(STDIN_FILENO) == 1 && Console.errorIsTerminal }
 
     func validate() throws {
         guard !Fanfare.skipsValidation else { return }
@@ -41,7 +38,7 @@ struct FleetChange: ParsableArguments {
         if let project, !ProjectID.isValid(project) {
             throw ValidationError("--project must match \(ProjectID.pattern)")
         }
-        guard yes || dryRun || Self.canPrompt else {
+        guard yes || dryRun || Console.canPrompt else {
             throw ValidationError("there is no terminal to confirm it; give --yes, or --dry-run to list the jobs")
         }
     }
@@ -82,7 +79,9 @@ struct FleetChange: ParsableArguments {
             list(rows)
             if action == .pause { try await reportUntaken(names, client, configuration) }
             guard !rows.isEmpty, !dryRun else { return }
-            if !yes { try Self.confirm(Self.question(action, rows)) }
+            if !yes, !Console.confirm(Self.question(action, rows)) {
+                throw Outcome.failed.because("nothing was changed")
+            }
             try await apply(action, to: rows, client, configuration, reason)
         }
     }
@@ -124,13 +123,6 @@ struct FleetChange: ParsableArguments {
         let jobs = rows.count == 1 ? "1 job" : "\(rows.count) jobs"
         let place = projects.count == 1 ? "project \(rows[0].project)" : "\(projects.count) projects"
         return "\(action == .pause ? "Pause" : "Resume") \(jobs) of \(place)? [y/N] "
-    }
-
-    private static func confirm(_ question: String) throws {
-        Console.write(question, to: STDERR_FILENO)
-        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
-            throw Outcome.failed.because("nothing was changed")
-        }
     }
 
     private func apply(
