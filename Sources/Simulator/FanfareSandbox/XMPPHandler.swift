@@ -1,6 +1,5 @@
 import ExpatKit
 import FCMSimulator
-import FanfareXML
 import NIOCore
 import NIOTLS
 

@@ -1,7 +1,6 @@
 internal import FanfareClient
 internal import FanfareHTTP
 internal import FanfareJSON
-internal import StreamWire
 
 /// The queries of the page, besides the live view.
 extension DashboardRoutes {

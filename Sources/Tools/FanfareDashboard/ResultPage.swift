@@ -1,5 +1,4 @@
 internal import FanfareClient
-internal import FanfareJSON
 internal import StreamWire
 
 /// A page of a job's results, and the cursor of the next page.

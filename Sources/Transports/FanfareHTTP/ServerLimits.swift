@@ -1,6 +1,5 @@
 public import HummingbirdCore
 internal import NIOCore
-internal import NIOHTTP1
 
 extension HTTP1Channel.Configuration {
     /// A configuration that bounds connections, headers and idle time, and checks `Host`.

@@ -1,5 +1,4 @@
 public import EventLoop
-internal import FCMWire
 
 /// Logs in over XMPP as a worker does, and closes the connection at once. It sends no message and acknowledges none.
 public enum XMPPLoginProbe {

@@ -1,5 +1,4 @@
 public import CoreMetrics
-internal import Synchronization
 
 /// Puts the metrics that libraries report through swift-metrics into the registry.
 ///

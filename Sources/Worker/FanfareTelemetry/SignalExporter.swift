@@ -1,6 +1,5 @@
 internal import CurlTransport
 internal import EventLoop
-internal import FanfareJSON
 internal import FanfareMetrics
 internal import FanfareModel
 internal import HTTPLanes

@@ -2,7 +2,6 @@ internal import CurlTransport
 internal import EventLoop
 public import FanfareMetrics
 public import Logging
-internal import Synchronization
 
 /// Where telemetry goes.
 public struct TelemetrySettings: Sendable {

@@ -1,4 +1,3 @@
-internal import FanfareModel
 internal import StreamWire
 
 /// A job that a guard has stopped: its `stop_if`, its canary, or the rule for messages that FCM refuses.

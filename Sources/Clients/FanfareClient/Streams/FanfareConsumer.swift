@@ -1,4 +1,3 @@
-internal import FanfareModel
 public import StreamWire
 
 /// Reads a project's results, feedback and upstream entries as a member of a consumer group.

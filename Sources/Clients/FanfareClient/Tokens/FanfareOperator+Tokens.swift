@@ -1,6 +1,3 @@
-internal import FanfareModel
-internal import StreamWire
-
 extension FanfareOperator {
     /// What the kept results and feedback of the project say about a token or an installation id.
     ///

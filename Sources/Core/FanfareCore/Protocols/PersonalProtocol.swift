@@ -1,6 +1,5 @@
 internal import FCMWire
 internal import FanfareModel
-internal import StreamWire
 
 /// A message for each recipient, a request each, over the transport of equal messages.
 final class PersonalProtocol: WireProtocol {

@@ -1,6 +1,5 @@
 internal import FCMWire
 internal import FanfareModel
-internal import StreamWire
 
 /// Topic management through v1, a request for each token.
 final class TopicSubscriptionProtocol: WireProtocol {

@@ -1,6 +1,5 @@
 internal import FCMWire
 internal import FanfareModel
-internal import StreamWire
 
 /// One way to send: its requests, and what their answers mean. An instance holds what is prepared once for a job.
 ///

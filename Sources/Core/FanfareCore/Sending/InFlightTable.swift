@@ -1,5 +1,3 @@
-internal import FanfareModel
-
 /// A request in flight.
 public struct InFlightRequest: Sendable {
     /// The batch's slot in the machine.

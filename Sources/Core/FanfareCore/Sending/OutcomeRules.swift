@@ -1,4 +1,3 @@
-internal import FCMWire
 internal import FanfareModel
 internal import StreamWire
 

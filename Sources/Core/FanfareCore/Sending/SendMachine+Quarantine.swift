@@ -1,4 +1,3 @@
-internal import FanfareModel
 internal import StreamWire
 
 /// Quarantined batches: the project runs one at a time and nothing else beside it, when ``QuarantineGate`` lets it.

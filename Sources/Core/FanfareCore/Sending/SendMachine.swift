@@ -1,4 +1,3 @@
-internal import FCMWire
 public import FanfareModel
 public import StreamWire
 

@@ -3,7 +3,6 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareRedis
-internal import RedisTransport
 
 struct DeadListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

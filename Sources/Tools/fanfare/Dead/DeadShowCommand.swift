@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareJSON
 
 struct DeadShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,11 +3,9 @@ internal import EventLoop
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareDashboard
-internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareSandbox
 internal import FanfareWorker
-internal import FoundationEssentials
 internal import Glibc
 internal import Logging
 

@@ -3,7 +3,6 @@ internal import Dispatch
 internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
-internal import FoundationEssentials
 internal import HTTPLanes
 internal import XMPPTransport
 

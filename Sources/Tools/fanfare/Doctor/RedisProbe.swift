@@ -4,7 +4,6 @@ internal import FanfareModel
 internal import FanfareRedis
 internal import FoundationEssentials
 internal import Glibc
-internal import RedisTransport
 internal import StreamWire
 
 /// Reads all facts about Redis that the checks need. Facts that its user may not read stay unknown.

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareJSON
 internal import FanfareRedis
-internal import RedisTransport
 internal import StreamWire
 
 /// A change of a job by an operator.

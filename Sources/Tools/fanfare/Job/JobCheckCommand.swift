@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import FanfareCore
-internal import FanfareJSON
 
 struct JobCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,7 +4,6 @@ internal import FanfareConfiguration
 internal import FanfareModel
 internal import FanfareRedis
 internal import Glibc
-internal import RedisTransport
 
 struct JobListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
-internal import FanfareModel
 internal import FanfareRedis
-internal import RedisTransport
 internal import StreamWire
 
 /// The project of a job: `--project`, or the only one that has the job.

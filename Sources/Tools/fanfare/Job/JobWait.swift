@@ -3,7 +3,6 @@ internal import FanfareClient
 internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareRedis
-internal import RedisTransport
 
 /// Follows a job until it is over or parked.
 struct JobWait {

@@ -1,8 +1,6 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareJSON
 internal import FanfareRedis
-internal import RedisTransport
 internal import StreamWire
 
 /// Arguments of the commands that change jobs.

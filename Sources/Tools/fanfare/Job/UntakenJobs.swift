@@ -1,6 +1,5 @@
 internal import FanfareClient
 internal import FanfareRedis
-internal import RedisTransport
 internal import StreamWire
 
 /// Jobs of a project that were pushed and that no worker has taken.

@@ -3,7 +3,6 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareModel
 internal import FanfareRedis
-internal import RedisTransport
 
 /// Shell completions. They never fail and never wait long: without an answer they offer nothing.
 enum Completion {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareModel
 internal import FanfareRedis
-internal import RedisTransport
 
 /// Options of every job.
 struct GeneralJobOptions: ParsableArguments {

@@ -4,7 +4,6 @@ internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareRedis
-internal import RedisTransport
 
 /// Arguments of the commands on one project.
 struct ProjectArguments: ParsableArguments {

@@ -5,7 +5,6 @@ internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareRedis
 internal import Glibc
-internal import RedisTransport
 
 struct ProjectForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

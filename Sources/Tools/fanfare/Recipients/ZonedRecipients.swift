@@ -1,4 +1,3 @@
-internal import FanfareCore
 internal import FanfareModel
 internal import RedisTransport
 

@@ -1,7 +1,6 @@
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareRedis
-internal import RedisTransport
 
 /// The ids of the projects that Redis or the configuration knows, sorted.
 enum FleetProjects {

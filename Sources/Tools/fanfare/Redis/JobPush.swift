@@ -1,7 +1,6 @@
 internal import FanfareClient
 internal import FanfareJSON
 internal import FanfareRedis
-internal import RedisTransport
 internal import StreamWire
 
 /// Pushes one job and reports what the user has to know: that its id was pushed before, and that its project does not

@@ -1,7 +1,6 @@
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareRedis
-internal import RedisTransport
 
 /// Refuses a push to a project that neither the configuration nor a worker knows: its jobs would wait for ever.
 ///

@@ -2,7 +2,6 @@ internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareRedis
-internal import RedisTransport
 
 /// The Redis connection of a command on one project.
 struct ProjectSession {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareRedis
-internal import RedisTransport
 
 /// The Redis connection of a command.
 enum RedisSession {

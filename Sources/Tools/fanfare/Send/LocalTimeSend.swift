@@ -2,7 +2,6 @@ internal import FanfareClient
 internal import FanfareCore
 internal import FanfareJSON
 internal import FanfareModel
-internal import RedisTransport
 
 /// Pushes a job for each instant at which a zone of the recipients shows a local time.
 struct LocalTimeSend {

@@ -4,7 +4,6 @@ internal import FanfareConfiguration
 internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareRedis
-internal import RedisTransport
 
 struct TokenShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,8 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
-internal import FanfareJSON
 internal import FanfareRedis
 internal import Glibc
-internal import RedisTransport
 
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,11 +1,9 @@
-internal import ArgumentParser
 internal import Dispatch
 internal import EventLoop
 internal import FanfareClient
 internal import FanfareRedis
 internal import FoundationEssentials
 internal import Glibc
-internal import RedisTransport
 internal import StreamWire
 
 /// `fanfare top` on a terminal: reads the fleet each second, obeys keys and draws ``TopScreen``.

@@ -1,5 +1,4 @@
 internal import FanfareClient
-internal import StreamWire
 
 /// A snapshot of the fleet as lines of text.
 struct TopScreen {

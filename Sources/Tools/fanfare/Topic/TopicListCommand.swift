@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import FanfareClient
-internal import FanfareJSON
 internal import FanfareModel
 
 struct TopicListCommand: AsyncParsableCommand {

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import Glibc
 
 /// The state folder of `fanfare up`. One process uses it at a time.

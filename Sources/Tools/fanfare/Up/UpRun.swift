@@ -1,7 +1,6 @@
 internal import EventLoop
 internal import FanfareConfiguration
 internal import FanfareWorker
-internal import FoundationEssentials
 internal import SocketTransport
 
 /// Performs what ``Supervisor`` decides: starts and ends processes, and finds out which are ready.

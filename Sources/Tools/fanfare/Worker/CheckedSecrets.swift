@@ -1,6 +1,5 @@
 internal import FCMWire
 internal import FanfareConfiguration
-internal import FanfareModel
 internal import OpenSSLKit
 
 extension Configuration {

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import OpenSSLKit
 internal import StreamWire
 
 /// The connections of a ``RedisClient``, on its loop. The loop's handlers hold the session, so ``close()`` releases the loop;

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import OpenSSLKit
 internal import StreamWire
 
 /// Finds the node that has one slot of a cluster.

@@ -1,6 +1,4 @@
 internal import EventLoop
-internal import OpenSSLKit
-internal import StreamWire
 
 /// Finds the primary by asking all Sentinels at once.
 ///

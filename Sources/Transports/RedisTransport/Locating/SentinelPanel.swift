@@ -1,6 +1,4 @@
 internal import EventLoop
-internal import OpenSSLKit
-internal import StreamWire
 
 /// Open connections to all Sentinels, over which each is asked for the primary. A slow Sentinel is not asked again
 /// before it has answered; the connection to one that is away reconnects by itself.

@@ -1,6 +1,4 @@
 internal import EventLoop
-internal import OpenSSLKit
-internal import StreamWire
 
 /// Asks several servers one question at once, over connections that are closed after the answers. A server that does not
 /// answer delays no other.

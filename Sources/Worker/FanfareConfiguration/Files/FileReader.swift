@@ -1,4 +1,3 @@
-internal import FanfareModel
 internal import Glibc
 
 /// Reads small files whole.

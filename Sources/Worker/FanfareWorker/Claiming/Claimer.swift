@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import FanfareCore
-internal import FanfareModel
 internal import Logging
 internal import RedisTransport
 internal import StreamWire

@@ -1,4 +1,3 @@
-internal import CurlTransport
 internal import EventLoop
 internal import FCMWire
 internal import FanfareCore

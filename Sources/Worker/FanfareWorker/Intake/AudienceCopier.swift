@@ -1,5 +1,3 @@
-internal import Logging
-internal import RedisTransport
 internal import StreamWire
 
 /// Copies a SET audience to a private list, a part with each call. The progress is in Redis, so any worker may copy any

@@ -4,7 +4,6 @@ internal import FanfareMetrics
 internal import FanfareModel
 internal import HTTPLanes
 internal import Logging
-internal import RedisTransport
 internal import StreamWire
 
 /// The state that the roles of one project share: connection, names, clocks, and whether sends may begin.

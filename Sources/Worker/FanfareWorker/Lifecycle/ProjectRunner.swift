@@ -1,10 +1,6 @@
-internal import CurlTransport
 internal import EventLoop
-internal import FCMWire
 internal import FanfareCore
-internal import FanfareModel
 internal import HTTPLanes
-internal import Logging
 internal import RedisTransport
 internal import StreamWire
 

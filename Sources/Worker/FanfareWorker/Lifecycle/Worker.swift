@@ -2,7 +2,6 @@ internal import CurlTransport
 internal import EventLoop
 public import FanfareMetrics
 public import Logging
-internal import RedisTransport
 
 /// How a worker ended.
 public enum WorkerEnd: Equatable, Sendable {

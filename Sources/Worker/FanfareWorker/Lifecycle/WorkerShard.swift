@@ -3,8 +3,6 @@ internal import FanfareCore
 internal import FanfareMetrics
 internal import HTTPLanes
 internal import Logging
-internal import RedisTransport
-internal import StreamWire
 
 /// Everything that lives on one loop: its Redis connections, its projects, and the order in which they stop.
 final class WorkerShard {

@@ -1,4 +1,3 @@
-internal import EventLoop
 internal import Logging
 internal import RedisTransport
 internal import StreamWire

@@ -1,7 +1,6 @@
 internal import EventLoop
 internal import FanfareCore
 internal import Logging
-internal import RedisTransport
 internal import StreamWire
 
 /// Declares silent workers dead, which frees their batches, and takes over entries that they read and did not hand over.

@@ -1,9 +1,7 @@
 internal import EventLoop
-internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
 internal import Logging
-internal import RedisTransport
 internal import StreamWire
 
 /// Performs the actions of the project's ``SendMachine``. It hands requests to the router and flushes to the flush writer,

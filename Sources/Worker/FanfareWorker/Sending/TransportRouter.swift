@@ -1,9 +1,6 @@
-internal import EventLoop
 internal import FCMWire
 internal import FanfareCore
 internal import FanfareModel
-internal import HTTPLanes
-internal import XMPPTransport
 
 /// Routes a project's requests: a channel for each route.
 final class TransportRouter {
