@@ -223,7 +223,7 @@ final class CurlConnection: LaneConnection {
             lane.state.lostConnection()
         }
         if lane.state.phase == .opening, running > 0 {
-            let nowMs = Int64(loop.now / 1_000_000)
+            let nowMs = loop.nowMs
             lane.state.recordFirstRead(nowMs: nowMs)
             if isMultiplexed(generation) { lane.state.recordMultiplexing(nowMs: nowMs) }
         }

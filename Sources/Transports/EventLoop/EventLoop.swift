@@ -51,8 +51,10 @@ public final class EventLoop {
     private var stopping = false
 
     /// Nanoseconds since boot, read once a turn: the clock is never set, and counts while the machine sleeps. Use
-    /// ``readClock()`` where the length of a turn matters.
+    /// ``SystemClock/bootNs`` where the length of a turn matters.
     public private(set) var now: UInt64
+    /// ``now`` in milliseconds.
+    public var nowMs: Int64 { Int64(now / 1_000_000) }
 
     public init() throws(SystemError) {
         epoll = clinux_epoll_create()
@@ -63,7 +65,7 @@ public final class EventLoop {
             _ = Glibc.close(epoll)
             throw error
         }
-        now = Self.readClock()
+        now = SystemClock.bootNs
         let id = UInt64.max
         guard clinux_epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.fd, EPOLLIN.rawValue, id) == 0 else {
             throw SystemError(call: "epoll_ctl", code: errno)
@@ -71,12 +73,6 @@ public final class EventLoop {
     }
 
     deinit { _ = Glibc.close(epoll) }
-
-    public static func readClock() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
 
     // MARK: Descriptors
 
@@ -176,7 +172,7 @@ public final class EventLoop {
         var inboxesHoldMore = false
         while !stopping {
             let count = wait(into: &events, poll: inboxesHoldMore)
-            now = Self.readClock()
+            now = SystemClock.bootNs
             for index in 0..<count { dispatch(events[index]) }
             inboxesHoldMore = runDue()
         }
@@ -215,7 +211,7 @@ public final class EventLoop {
         if poll || stopping {
             timeout = 0
         } else if let next = timers.nextDeadline {
-            let clock = Self.readClock()
+            let clock = SystemClock.bootNs
             timeout = next > clock ? Int64(next - clock) : 0
         }
         let count = clinux_epoll_wait(epoll, &events, Int32(events.count), timeout)

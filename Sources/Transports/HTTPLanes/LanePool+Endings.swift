@@ -20,15 +20,15 @@ extension LanePool {
             close(lane)
             work.removeAll { $0 === lane }
             let state = lane.state
-            planner.closed(answered: state.answered, refused: state.refused, nowMs: nowMs)
+            planner.closed(answered: state.answered, refused: state.refused, nowMs: loop.nowMs)
             if state.answered == 0, let cause = lane.reason { reason = group.explained(cause) }
         }
         retiring.removeAll(where: \.state.isDrained)
-        guard lanes.isEmpty, planner.nextOpeningMs > nowMs else { return }
+        guard lanes.isEmpty, planner.nextOpeningMs > loop.nowMs else { return }
         // The origin is away for a while. Completed now, the requests wait with their owner, where waiting is durable.
         if retiring.isEmpty { completeQueue(reason: reason ?? Reason(.unreachable, "the origin cannot be reached")) }
         if opening == nil {
-            opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - nowMs + 1) { [unowned self] in
+            opening = loop.schedule(afterMilliseconds: planner.nextOpeningMs - loop.nowMs + 1) { [unowned self] in
                 opening = nil
                 scheduleTurn()
             }
@@ -47,7 +47,7 @@ extension LanePool {
     }
 
     func endLateRequests() {
-        let now = nowMs
+        let now = loop.nowMs
         let late = queue.filter { $0.deadlineMs <= now }
         if !late.isEmpty { queue.removeAll { $0.deadlineMs <= now } }
         for waiting in late { complete(waiting, reason: group.waitReason(of: number)) }
@@ -60,7 +60,7 @@ extension LanePool {
         armSweep()
     }
 
-    func isTooOld(_ lane: Lane) -> Bool { nowMs - lane.state.openedAtMs >= configuration.maximumConnectionAgeMs }
+    func isTooOld(_ lane: Lane) -> Bool { loop.nowMs - lane.state.openedAtMs >= configuration.maximumConnectionAgeMs }
 
     func endLate(on lane: Lane, _ now: Int64) {
         guard let connection = lane.connection else { return }

@@ -71,7 +71,7 @@ public final class LanePool {
         guard !isClosed else { return 0 }
         let open = lanes.reduce(0) { $0 + max(0, $1.state.limit - $1.state.inFlight) }
         let isPaused = lanes.contains(where: \.state.isPaused)
-        let unopened = isPaused ? 0 : planner.unopened(lanes: lanes.count, nowMs: nowMs)
+        let unopened = isPaused ? 0 : planner.unopened(lanes: lanes.count, nowMs: loop.nowMs)
         return max(0, open + (unopened > 0 && hasUncountedFailure ? 0 : unopened) - queue.count)
     }
 
@@ -94,7 +94,7 @@ public final class LanePool {
         if let fault { return complete(request.tag, .unsent(reason: Reason(fault))) }
         guard freeSlots > 0 else { return complete(request.tag, .unsent(reason: "no free slot")) }
         let timeout = min(max(1, request.timeoutMs), 3_600_000)
-        queue.append(WaitingRequest(request: request, deadlineMs: nowMs + timeout))
+        queue.append(WaitingRequest(request: request, deadlineMs: loop.nowMs + timeout))
         scheduleTurn()
     }
 
@@ -121,8 +121,6 @@ public final class LanePool {
     }
 
     // MARK: A turn
-
-    var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
     /// Reads lane after lane. After ``answersAtOnce`` answers, or a few long ones, it delivers them before it reads the
     /// next lane. So the requests that follow them leave soon: a turn may be long, and its first answer does not wait for
@@ -232,7 +230,7 @@ public final class LanePool {
                 isOpening: lane.state.phase == .opening
             )
         }
-        let plan = planner.plan(queued: queue.count, lanes: views, nowMs: nowMs)
+        let plan = planner.plan(queued: queue.count, lanes: views, nowMs: loop.nowMs)
         for assignment in plan.assignments { assign(lanes[assignment.lane], assignment.count) }
         // The turn's end counts a failed connection, and that delays the next one.
         guard !(lanes + retiring).contains(where: \.state.couldNotConnect) else { return }
@@ -243,13 +241,13 @@ public final class LanePool {
     }
 
     private func openLane() -> Lane? {
-        guard let origin = rule.origin, let id = group.openLane(of: number, nowMs: nowMs) else { return nil }
+        guard let origin = rule.origin, let id = group.openLane(of: number, nowMs: loop.nowMs) else { return nil }
         let window = StreamWindow(maximum: configuration.maximumStreamsPerLane, limit: planner.learned)
         let state = LaneState(
             window: window,
             timeoutsToRetire: configuration.timeoutsToRetire,
             probes: engine.connectsForRequest ? 1 : 0,
-            nowMs: nowMs
+            nowMs: loop.nowMs
         )
         let lane = Lane(id: id, state: state) { [unowned self] in enlist($0) }
         guard let connection = engine.connect(lane, to: origin) else {
@@ -265,7 +263,7 @@ public final class LanePool {
         guard let connection = lane.connection else { return }
         for _ in 0..<count {
             guard let waiting = queue.popFirst() else { return }
-            let number = lane.add(waiting, nowMs: nowMs)
+            let number = lane.add(waiting, nowMs: loop.nowMs)
             inFlight += 1
             if connection.submit(waiting.request, number: number) { continue }
             release(number, from: lane, .withdrawn)
@@ -285,7 +283,8 @@ public final class LanePool {
     private func finish(_ number: Int, on lane: Lane, _ end: RequestEnd) {
         let waiting = release(number, from: lane, end.ending)
         // After its deadline it would be cut off on its next lane, and count as possibly processed.
-        if !isClosed, waiting.deadlineMs > nowMs, MoveRule.moves(end, refusals: waiting.refusals, moves: waiting.moves)
+        if !isClosed, waiting.deadlineMs > loop.nowMs,
+            MoveRule.moves(end, refusals: waiting.refusals, moves: waiting.moves)
         {
             queue.prepend(waiting.moved(isRefused: end.proof == .refused, reason: end.reason))
         } else {
@@ -309,7 +308,7 @@ public final class LanePool {
     @discardableResult
     func release(_ number: Int, from lane: Lane, _ ending: LaneState.Ending) -> WaitingRequest {
         let waiting = lane.remove(number)
-        lane.state.ended(ending, nowMs: nowMs)
+        lane.state.ended(ending, nowMs: loop.nowMs)
         inFlight -= 1
         if case .refused(isEarlier: true) = ending { planner.lowerLimit(to: lane.state.limit) }
         if case .answered = ending {

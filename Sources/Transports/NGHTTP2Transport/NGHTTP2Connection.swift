@@ -35,7 +35,7 @@ final class NGHTTP2Connection: LaneConnection {
         peer.connectTimeoutMs = configuration.connectTimeoutMs
         peer.userTimeoutMs = Int32(clamping: configuration.userTimeoutMs)
         stream = TLSStream(loop: loop, configuration: peer)
-        openedAtMs = Int64(loop.now / 1_000_000)
+        openedAtMs = loop.nowMs
         health = ConnectionHealth(answerMs: Int64(configuration.userTimeoutMs), nowMs: openedAtMs)
         stream.onEvent = { [unowned self] in handle($0) }
         stream.onReady = { [unowned self, unowned lane] in
@@ -47,7 +47,7 @@ final class NGHTTP2Connection: LaneConnection {
 
     func submit(_ request: HTTPRequest, number: Int) -> Bool {
         // The pool does not tick an idle connection.
-        if lane.state.inFlight == 1 { health.restart(nowMs: nowMs) }
+        if lane.state.inFlight == 1 { health.restart(nowMs: loop.nowMs) }
         session.submit(request, number: number)
         return true
     }
@@ -106,7 +106,7 @@ final class NGHTTP2Connection: LaneConnection {
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
-        health.received(nowMs: nowMs)
+        health.received(nowMs: loop.nowMs)
         session.receive(bytes)
     }
 
@@ -115,15 +115,13 @@ final class NGHTTP2Connection: LaneConnection {
         if let limit = session.serverLimit, limit != lane.state.serverLimit { lane.state.opened(streams: limit) }
         if let code = session.goAwayCode {
             let isCalm = code != HTTP2Session.enhanceYourCalm
-            if isCalm { lane.state.retire() } else { lane.state.retireOverloaded(nowMs: nowMs) }
+            if isCalm { lane.state.retire() } else { lane.state.retireOverloaded(nowMs: loop.nowMs) }
             session.endWaiting(reason: "the server ended the connection")
         }
         if let reason = session.end { end(reason) }
     }
 
     // MARK: The connection
-
-    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
     private func handle(_ event: TLSStream.Event) {
         switch event {
@@ -139,7 +137,7 @@ final class NGHTTP2Connection: LaneConnection {
             return end("the server does not speak HTTP/2; set http_engine: curl")
         }
         isOpen = true
-        openedAtMs = nowMs
+        openedAtMs = loop.nowMs
         lane.enlist()
         flush()
     }

@@ -36,11 +36,9 @@ final class XMPPConnection {
         stream = TLSStream(loop: loop, configuration: configuration.address)
         parser = XMLStreamParser()
         session = XMPPSession(configuration.session)
-        lastUsedMs = Int64(loop.now / 1_000_000)
+        lastUsedMs = loop.nowMs
         stream.onEvent = { [unowned self] event in handleStream(event) }
     }
-
-    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
     var isOpening: Bool {
         switch session.phase {
@@ -52,7 +50,7 @@ final class XMPPConnection {
     func open() { stream.open() }
 
     func send(_ message: WaitingMessage) {
-        lastUsedMs = nowMs
+        lastUsedMs = loop.nowMs
         handle(.send(tag: message.tag, messageID: message.messageID, to: message.to, json: message.json))
     }
 
@@ -83,7 +81,7 @@ final class XMPPConnection {
     }
 
     private func handle(_ event: XMPPSession.Event) {
-        for action in session.handle(event, nowMs: nowMs) { perform(action) }
+        for action in session.handle(event, nowMs: loop.nowMs) { perform(action) }
         arm()
     }
 
@@ -92,7 +90,7 @@ final class XMPPConnection {
         case .write(let bytes): stream.send(bytes)
         case .restartParser: parser.restart()
         case .becameReady:
-            readySinceMs = nowMs
+            readySinceMs = loop.nowMs
             onAction(self, action)
         case .close(let reason): end(reason)
         case .startedDraining, .complete, .deliver, .report, .refusedCredential: onAction(self, action)
@@ -113,7 +111,7 @@ final class XMPPConnection {
 
     private func finish(_ reason: Reason, handedOver: UInt64) {
         guard session.phase != .closed else { return }
-        let actions = session.handle(.lost(reason: reason, handedOver: handedOver), nowMs: nowMs)
+        let actions = session.handle(.lost(reason: reason, handedOver: handedOver), nowMs: loop.nowMs)
         if let timer { loop.cancel(timer.id) }
         timer = nil
         for action in actions { onAction(self, action) }
@@ -128,7 +126,7 @@ final class XMPPConnection {
             if timer.atMs <= due { return }
             loop.cancel(timer.id)
         }
-        let id = loop.schedule(afterMilliseconds: max(0, due - nowMs)) { [unowned self] in
+        let id = loop.schedule(afterMilliseconds: max(0, due - loop.nowMs)) { [unowned self] in
             timer = nil
             handle(.tick)
         }

@@ -78,14 +78,11 @@ public final class XMPPPool {
         guard !isClosed else { return 0 }
         let (ready, opening) = tally()
         let room = connections.reduce(0) { $0 + $1.session.room }
-        return max(0, room + planner.promised(ready: ready, opening: opening, nowMs: nowMs) - waiting.count)
+        return max(0, room + planner.promised(ready: ready, opening: opening, nowMs: loop.nowMs) - waiting.count)
     }
 
-    /// Messages without an outcome, including messages that wait for a connection.
-    public var inFlight: Int { unanswered + waiting.count }
-
     /// True when every message has had its outcome.
-    public var isIdle: Bool { inFlight == 0 && completions.isEmpty }
+    public var isIdle: Bool { unanswered + waiting.count == 0 && completions.isEmpty }
 
     /// Number of connections that are ready for messages.
     public var readyConnections: Int { tally().ready }
@@ -100,7 +97,7 @@ public final class XMPPPool {
         guard freeSlots > 0 else {
             return complete(tag, .unsent(reason: isClosed ? "the pool is closed" : "no free slot"))
         }
-        let deadline = nowMs + configuration.session.ackMs
+        let deadline = loop.nowMs + configuration.session.ackMs
         waiting.append(WaitingMessage(tag: tag, messageID: messageID, to: to, json: json, deadlineMs: deadline))
         scheduleTurn()
     }
@@ -120,8 +117,6 @@ public final class XMPPPool {
     }
 
     // MARK: A turn
-
-    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
 
     private func tally() -> (ready: Int, opening: Int) {
         connections.reduce(into: (0, 0)) { count, connection in
@@ -220,7 +215,7 @@ public final class XMPPPool {
     }
 
     private func dropLate() {
-        while let first = waiting.first, first.deadlineMs <= nowMs {
+        while let first = waiting.first, first.deadlineMs <= loop.nowMs {
             _ = waiting.popFirst()
             complete(first.tag, .unsent(reason: "no connection took it in time"))
         }
@@ -239,7 +234,7 @@ public final class XMPPPool {
 
     private func openConnections() {
         let (ready, opening) = tally()
-        let wanted = planner.wanted(queued: waiting.count, ready: ready, opening: opening, nowMs: nowMs)
+        let wanted = planner.wanted(queued: waiting.count, ready: ready, opening: opening, nowMs: loop.nowMs)
         for _ in 0..<wanted {
             planner.requestedPermit()
             var isAnswered = false
@@ -252,7 +247,7 @@ public final class XMPPPool {
     }
 
     private func permitAnswered(_ isGranted: Bool) {
-        planner.answeredPermit(isGranted, nowMs: nowMs, random: random())
+        planner.answeredPermit(isGranted, nowMs: loop.nowMs, random: random())
         scheduleTurn()
         guard isGranted, !isClosed else { return failWaitingIfCutOff("no permit to connect") }
         let connection = XMPPConnection(loop: loop, configuration: configuration)
@@ -276,8 +271,8 @@ public final class XMPPPool {
             refusals.append(reason)
         case .startedDraining:
             connection.isMeantToEnd = true
-            let servedMs = nowMs - (connection.readySinceMs ?? nowMs)
-            planner.drained(servedMs: servedMs, nowMs: nowMs, random: random())
+            let servedMs = loop.nowMs - (connection.readySinceMs ?? loop.nowMs)
+            planner.drained(servedMs: servedMs, nowMs: loop.nowMs, random: random())
             failWaitingIfCutOff("the connection is being drained")
         case .write, .restartParser, .close: break
         }
@@ -289,20 +284,20 @@ public final class XMPPPool {
         scheduleTurn()
         guard !isClosed, !connection.isMeantToEnd else { return }
         warnings.append("an XMPP connection ended: \(reason)")
-        let servedMs = connection.readySinceMs.map { nowMs - $0 }
+        let servedMs = connection.readySinceMs.map { loop.nowMs - $0 }
         if connections.contains(where: { isStable($0) }) { planner.markStable() }
-        planner.failed(servedMs: servedMs, isRefused: connection.isRefused, nowMs: nowMs, random: random())
+        planner.failed(servedMs: servedMs, isRefused: connection.isRefused, nowMs: loop.nowMs, random: random())
         failWaitingIfCutOff(reason)
     }
 
     private func isStable(_ connection: XMPPConnection) -> Bool {
-        connection.readySinceMs.map { nowMs - $0 >= ConnectionPlanner.stableMs } ?? false
+        connection.readySinceMs.map { loop.nowMs - $0 >= ConnectionPlanner.stableMs } ?? false
     }
 
     /// Fails the waiting messages while no connection can be had: they wait with their owner, where waiting is durable.
     private func failWaitingIfCutOff(_ reason: Reason) {
         let (ready, opening) = tally()
-        guard ready + opening + planner.pendingPermits == 0, planner.isPausing(nowMs: nowMs) else { return }
+        guard ready + opening + planner.pendingPermits == 0, planner.isPausing(nowMs: loop.nowMs) else { return }
         failWaiting(reason.after("FCM cannot be reached"))
     }
 
@@ -312,14 +307,14 @@ public final class XMPPPool {
     private func armReminder() {
         var due = Int64.max
         if let first = waiting.first { due = first.deadlineMs }
-        if planner.isPausing(nowMs: nowMs) { due = min(due, planner.nextOpeningMs) }
-        if let idle = idleConnection() { due = min(due, max(nowMs + 1, idle.lastUsedMs + configuration.idleMs)) }
+        if planner.isPausing(nowMs: loop.nowMs) { due = min(due, planner.nextOpeningMs) }
+        if let idle = idleConnection() { due = min(due, max(loop.nowMs + 1, idle.lastUsedMs + configuration.idleMs)) }
         guard due < Int64.max else { return }
         if let reminder {
             if reminder.atMs <= due { return }
             loop.cancel(reminder.id)
         }
-        let id = loop.schedule(afterMilliseconds: max(0, due - nowMs)) { [unowned self] in
+        let id = loop.schedule(afterMilliseconds: max(0, due - loop.nowMs)) { [unowned self] in
             reminder = nil
             closeIdle()
             scheduleTurn()
@@ -335,7 +330,7 @@ public final class XMPPPool {
     }
 
     private func closeIdle() {
-        while let idle = idleConnection(), nowMs - idle.lastUsedMs >= configuration.idleMs {
+        while let idle = idleConnection(), loop.nowMs - idle.lastUsedMs >= configuration.idleMs {
             idle.isMeantToEnd = true
             idle.stop("idle")
         }

@@ -1,6 +1,5 @@
 internal import FanfareJSON
 internal import FanfareModel
-internal import Tracing
 
 /// What a collector's answer, or the lack of one, means.
 struct CollectorReply: Equatable {
@@ -55,10 +54,4 @@ struct CollectorReply: Equatable {
             fault = "\(self.rejected) rejected: \(message)"
         }
     }
-}
-
-/// The time of day.
-enum DaytimeClock {
-    /// Unix milliseconds.
-    static var nowMs: Int64 { Int64(clamping: DefaultTracerClock.now.nanosecondsSinceEpoch / 1_000_000) }
 }

@@ -39,7 +39,7 @@ final class SignalExporter {
         self.logger = logger
         url = settings.endpoint + path
         headers = ["Content-Type: application/json"] + settings.headers
-        machine = ExportMachine(limits: limits, nowMs: Int64(loop.now / 1_000_000))
+        machine = ExportMachine(limits: limits, nowMs: loop.nowMs)
         var origin = OriginConfiguration(caFile: settings.caFile)
         origin.allowsPlainHTTP = true
         origin.maximumLanes = 1
@@ -49,13 +49,11 @@ final class SignalExporter {
         lanes.onCompletion = { [weak self] _, outcome in self?.completed(outcome) }
     }
 
-    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
-
     var isDrained: Bool { machine.isDrained(source.backlog) }
 
     /// Sends what is due. Called many times a second.
     func poll() {
-        switch machine.poll(source.backlog, nowMs: nowMs) {
+        switch machine.poll(source.backlog, nowMs: loop.nowMs) {
         case .send:
             guard let next = source.next() else { return machine.withdrawn() }
             body = next
@@ -84,8 +82,8 @@ final class SignalExporter {
     }
 
     private func completed(_ outcome: RequestOutcome) {
-        let reply = CollectorReply(outcome, nowMs: DaytimeClock.nowMs)
-        switch machine.ended(reply.answer, nowMs: nowMs, jitter: .random(in: 0..<1)) {
+        let reply = CollectorReply(outcome, nowMs: SystemClock.nowMs)
+        switch machine.ended(reply.answer, nowMs: loop.nowMs, jitter: .random(in: 0..<1)) {
         case .exported:
             counts.exported.add(body.count - min(reply.rejected, body.count))
             counts.failed.add(min(reply.rejected, body.count))

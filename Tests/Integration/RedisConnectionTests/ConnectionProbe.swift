@@ -48,7 +48,7 @@ final class ConnectionProbe: Sendable {
             connection.onStateChange = { state in
                 record.withLock {
                     $0.states.append(state)
-                    $0.times.append(EventLoop.readClock())
+                    $0.times.append(SystemClock.bootNs)
                 }
                 onState(connection, state, finish)
             }

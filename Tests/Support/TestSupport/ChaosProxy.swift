@@ -118,7 +118,7 @@ private final class ProxyLink {
             lanes[index].isAtEnd = true
         } else if !orders.swallowed.contains(lanes[index].way) {
             if lanes[index].way == .toServer { orders.onRead() }
-            let due = EventLoop.readClock() + UInt64(max(0, orders.latencyMs)) * 1_000_000
+            let due = SystemClock.bootNs + UInt64(max(0, orders.latencyMs)) * 1_000_000
             var kept = count
             if lanes[index].way == .toClient, let most = orders.maximumToClient {
                 kept = max(0, min(count, most - lanes[index].passed))
@@ -133,7 +133,7 @@ private final class ProxyLink {
 
     /// Writes the bytes that are due. Returns false if the connection broke.
     func write(_ index: Int) -> Bool {
-        let now = EventLoop.readClock()
+        let now = SystemClock.bootNs
         while let head = lanes[index].queue.first, head.dueNs <= now {
             let count = head.bytes.withUnsafeBytes {
                 send(lanes[index].sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))

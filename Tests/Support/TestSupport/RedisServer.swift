@@ -95,9 +95,9 @@ public final class RedisServer: Sendable {
         try startProcess(server)
         try? output?.close()
         process.withLock { $0 = server }
-        let deadline = EventLoop.readClock() + 60_000_000_000
+        let deadline = SystemClock.bootNs + 60_000_000_000
         while !answers(anything: !waitUntilReady) {
-            guard server.isRunning, EventLoop.readClock() < deadline else {
+            guard server.isRunning, SystemClock.bootNs < deadline else {
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
                 throw TestFailure("redis-server did not start: \(text.suffix(2_000))")
             }
@@ -152,9 +152,9 @@ public final class RedisServer: Sendable {
 extension RedisServer {
     /// Polls until `condition` holds; throws after 15 s.
     public func waitFor(_ condition: (RedisServer) throws -> Bool) throws {
-        let deadline = EventLoop.readClock() + 60_000_000_000
+        let deadline = SystemClock.bootNs + 60_000_000_000
         while try !condition(self) {
-            guard EventLoop.readClock() < deadline else { throw TestFailure("the condition did not hold within 15 s") }
+            guard SystemClock.bootNs < deadline else { throw TestFailure("the condition did not hold within 15 s") }
             usleep(5_000)
         }
     }

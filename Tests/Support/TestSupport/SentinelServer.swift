@@ -52,9 +52,9 @@ public final class SentinelServer: Sendable {
 
     /// Polls until `condition` holds; throws after a minute.
     public func wait(_ what: String, _ condition: () throws -> Bool) throws {
-        let deadline = EventLoop.readClock() + 60_000_000_000
+        let deadline = SystemClock.bootNs + 60_000_000_000
         while (try? condition()) != true {
-            guard EventLoop.readClock() < deadline else { throw TestFailure("timed out waiting for \(what)") }
+            guard SystemClock.bootNs < deadline else { throw TestFailure("timed out waiting for \(what)") }
             usleep(20_000)
         }
     }

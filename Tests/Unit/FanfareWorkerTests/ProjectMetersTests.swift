@@ -1,3 +1,4 @@
+import EventLoop
 import FanfareCore
 import FanfareMetrics
 import FanfareModel

@@ -1,8 +1,8 @@
 internal import CurlTransport
+internal import EventLoop
 internal import FCMWire
 internal import FanfareConfiguration
 internal import FanfareModel
-internal import FoundationEssentials
 internal import HTTPLanes
 internal import OpenSSLKit
 
@@ -17,7 +17,7 @@ struct TokenProbe {
     let origin: OriginConfiguration
 
     func run() -> Result<AccessToken, Failure> {
-        var exchange = TokenExchange(credential, nowSeconds: Self.unixMs / 1_000)
+        var exchange = TokenExchange(credential, nowSeconds: SystemClock.nowMs / 1_000)
         var action = exchange.start()
         while true {
             switch action {
@@ -38,7 +38,7 @@ struct TokenProbe {
                 }
             case .send(let call):
                 do throws(EndpointProbe.Failure) {
-                    action = exchange.answered(try send(call), unixMs: Self.unixMs)
+                    action = exchange.answered(try send(call), unixMs: SystemClock.nowMs)
                 } catch {
                     return .failure(.unreachable(call.endpoint, error))
                 }
@@ -68,8 +68,6 @@ struct TokenProbe {
         let email = RawError.clean(report.answer.body)
         return email.isEmpty ? credential.identity : email
     }
-
-    private static var unixMs: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 }
 
 /// Names the missing right when FCM refuses an access token.

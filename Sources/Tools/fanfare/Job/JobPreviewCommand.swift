@@ -1,8 +1,7 @@
 internal import ArgumentParser
+internal import EventLoop
 internal import FanfareCore
-internal import FanfareJSON
 internal import FanfareModel
-internal import FoundationEssentials
 
 struct JobPreviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,7 +44,7 @@ struct JobPreviewCommand: ParsableCommand {
             )
         }
         let element = try element(of: job)
-        guard let message = messages.message(of: element, nowMs: Int64(Date().timeIntervalSince1970 * 1_000)) else {
+        guard let message = messages.message(of: element, nowMs: SystemClock.nowMs) else {
             let fault = messages.fault(of: element)
             let reason = fault.map { $0.path.isEmpty ? $0.rule : $0.reason } ?? "not sent"
             throw Outcome.failed.because("recipients[\(recipient)] would fail: \(reason)")

@@ -27,11 +27,11 @@ struct ConfigurationWatcher: Sendable {
 
     private func watch(_ running: LoadedState, _ files: WatchedFiles) {
         var running = running
-        var trigger = ReloadTrigger(files, nowMs: Self.nowMs)
+        var trigger = ReloadTrigger(files, nowMs: SystemClock.bootMs)
         var reported: [String] = []
         while true {
             if hangUps.wait(milliseconds: ReloadTrigger.intervalMs) { trigger.order() }
-            let (now, nowMs) = (WatchedFiles(trigger.paths), Self.nowMs)
+            let (now, nowMs) = (WatchedFiles(trigger.paths), SystemClock.bootMs)
             guard trigger.observe(now, nowMs: nowMs, isRefused: !reported.isEmpty) else { continue }
             let attempt = running.next(source)
             let isOrdered = trigger.isOrdered
@@ -56,13 +56,6 @@ struct ConfigurationWatcher: Sendable {
                 running = state
             }
         }
-    }
-
-    /// CLOCK_MONOTONIC in milliseconds.
-    private static var nowMs: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     private func accept(_ state: LoadedState, _ old: LoadedState) {

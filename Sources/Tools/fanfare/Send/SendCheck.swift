@@ -1,8 +1,8 @@
+internal import EventLoop
 internal import FanfareClient
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareModel
-internal import FoundationEssentials
 
 /// Checks a job as a worker does, before it is pushed.
 struct SendCheck {
@@ -37,7 +37,7 @@ struct SendCheck {
     static func checkZone(of window: String) throws(EntryFault) {
         var windows = SendWindows(rules: ZoneFiles.rules)
         do throws(EntryFault) {
-            _ = try windows.times(window, at: Int64(Date().timeIntervalSince1970 * 1_000))
+            _ = try windows.times(window, at: SystemClock.nowMs)
         } catch {
             throw EntryFault(error.path, "\(error.rule); the machines of the workers need the zone, too")
         }

@@ -61,7 +61,7 @@ final class ClientSession {
     }
 
     func connect(_ outcome: @escaping (RedisError?) -> Void) {
-        let start = EventLoop.readClock()
+        let start = SystemClock.bootNs
         let patienceMs = UInt64(patienceMs)
         first?.onStateChange = { state in
             switch state {
@@ -69,7 +69,7 @@ final class ClientSession {
             case .ready: outcome(nil)
             case .failed(let error): outcome(error)
             case .unavailable(let error):
-                let waitedMs = (EventLoop.readClock() - start) / 1_000_000
+                let waitedMs = (SystemClock.bootNs - start) / 1_000_000
                 if waitedMs >= patienceMs { outcome(error) }
             case .closed: outcome(RedisError(.notConnected, "closed"))
             }
@@ -86,7 +86,7 @@ final class ClientSession {
             Call(
                 command: command,
                 timeoutMs: timeoutMs,
-                deadline: EventLoop.readClock() + patience,
+                deadline: SystemClock.bootNs + patience,
                 completion: completion
             )
         )
@@ -104,7 +104,7 @@ final class ClientSession {
 
     private func answered(_ call: Call, _ result: Result<RedisValue, RedisError>, by server: RedisEndpoint) {
         guard case .failure(let error) = result, let loop, Self.wasNotApplied(error),
-            EventLoop.readClock() < call.deadline
+            SystemClock.bootNs < call.deadline
         else { return call.completion(result) }
         // The keys of a function may be on both nodes: it waits until the slot has moved.
         if let redirection = Redirection(error), redirection.kind == .ask, !call.command.isFunctionCall,

@@ -25,7 +25,7 @@ extension RedisConnection {
                 error,
                 isElsewhere: isElsewhere,
                 hasMore: !pending.isEmpty,
-                nowMs: nowMs,
+                nowMs: loop.nowMs,
                 random: random()
             )
         )

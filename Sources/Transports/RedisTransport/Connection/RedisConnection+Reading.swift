@@ -13,7 +13,7 @@ extension RedisConnection {
                 return watch()
             }
             if readiness.contains(.writable) {
-                if try flush(channel) > 0 { movedAt = EventLoop.readClock() }
+                if try flush(channel) > 0 { movedAt = SystemClock.bootNs }
                 watch()
             }
             if !readiness.isDisjoint(with: [.readable, .failed]) { try read(channel) }
@@ -69,7 +69,7 @@ extension RedisConnection {
         // Checked before each reply: the receiver of the one before may have closed the connection and the reader.
         while generation == socketGeneration, let value = try reader.next() { try deliver(value) }
         // Read after the receivers have run: a slow one must not make other commands late.
-        movedAt = EventLoop.readClock()
+        movedAt = SystemClock.bootNs
     }
 
     private func deliver(_ value: RedisValue) throws(RedisError) {
@@ -83,11 +83,11 @@ extension RedisConnection {
             if failure?.code == .functionNotFound { onFunctionMissing() }
             completion(failure.map { .failure($0) } ?? .success(value))
             if let failure { handleFailure(failure) }
-            if machine.isLeaving, pending.isEmpty { perform(machine.answered(nowMs: nowMs, random: random())) }
+            if machine.isLeaving, pending.isEmpty { perform(machine.answered(nowMs: loop.nowMs, random: random())) }
         case .greeting(let expected):
             let failure = expected.failure(of: value, error: failure)
             if let failure, failure.code == .protocolError { throw failure }
-            perform(machine.greeted(failure: failure, nowMs: nowMs, random: random()))
+            perform(machine.greeted(failure: failure, nowMs: loop.nowMs, random: random()))
         }
     }
 }

@@ -167,7 +167,7 @@ public final class RedisConnection {
             position += UInt64(gathered.count - before)
         }
         // Not the turn's own time: a turn that took long, or a process that was frozen, must not use it up.
-        let sentAt = EventLoop.readClock()
+        let sentAt = SystemClock.bootNs
         let timeout = UInt64(max(0, min(timeoutMs, 1 << 40))) * 1_000_000
         pending.append(PendingCommands.Entry(waiter: waiter, sentAt: sentAt, timeout: timeout, end: position))
         armCommandTimer(sentAt + timeout)
@@ -177,8 +177,6 @@ public final class RedisConnection {
 
     // MARK: Performing actions
 
-    var nowMs: Int64 { Int64(loop.now / 1_000_000) }
-
     func perform(_ actions: [RedisConnectionStateMachine.Action]) {
         for action in actions {
             switch action {
@@ -187,7 +185,7 @@ public final class RedisConnection {
             case .secure: secure()
             case .greet: greet()
             case .armDeadline(let milliseconds):
-                armPhaseTimer(milliseconds) { $0.machine.deadlinePassed(nowMs: $0.nowMs, random: $0.random()) }
+                armPhaseTimer(milliseconds) { $0.machine.deadlinePassed(nowMs: $0.loop.nowMs, random: $0.random()) }
             case .armBackoff(let milliseconds): armPhaseTimer(milliseconds) { $0.machine.backoffElapsed() }
             case .disarm: disarmPhaseTimer()
             case .dropSocket: dropSocket()
@@ -197,7 +195,7 @@ public final class RedisConnection {
         }
     }
 
-    func lose(_ error: RedisError) { perform(machine.lost(error, nowMs: nowMs, random: random())) }
+    func lose(_ error: RedisError) { perform(machine.lost(error, nowMs: loop.nowMs, random: random())) }
 
     func resolve(_ attempt: UInt64) {
         switch endpoint.address {

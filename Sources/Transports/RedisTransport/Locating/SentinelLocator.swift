@@ -66,11 +66,12 @@ final class SentinelLocator: ServerLocator {
             [weak self] index, answer in
             guard let self else { return }
             if let answer {
-                watch.record(answer, from: index, nowMs: nowMs)
+                watch.record(answer, from: index, nowMs: loop.nowMs)
             } else {
                 watch.removeAnswer(from: index)
             }
-            guard let leave, let current, case .replaced(let address) = watch.status(of: current, nowMs: nowMs) else {
+            guard let leave, let current, case .replaced(let address) = watch.status(of: current, nowMs: loop.nowMs)
+            else {
                 return
             }
             self.leave = nil
@@ -78,14 +79,12 @@ final class SentinelLocator: ServerLocator {
         }
     }
 
-    private var nowMs: Int64 { Int64(loop.now / 1_000_000) }
-
     var sentinelState: SentinelState? {
         guard panel != nil, let current else { return nil }
         return SentinelState(
-            answering: watch.answering(nowMs: nowMs),
+            answering: watch.answering(nowMs: loop.nowMs),
             configured: deployment.nodes.count,
-            isConfirmed: watch.status(of: current, nowMs: nowMs) == .confirmed
+            isConfirmed: watch.status(of: current, nowMs: loop.nowMs) == .confirmed
         )
     }
 

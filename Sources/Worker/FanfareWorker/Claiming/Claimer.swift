@@ -46,7 +46,7 @@ final class Claimer {
         call.nowMs = project.workerClockMs
         plan.sent(call)
         // Read now: in a long turn the answer would seem older than it is.
-        let askedNs = EventLoop.readClock()
+        let askedNs = SystemClock.bootNs
         project.redis.write(call.command(project.keys)) { [weak self] result in
             self?.answered(result, askedNs: askedNs, name: name)
         }

@@ -105,7 +105,7 @@ final class ProjectContext {
     /// The moment at which an event is handled.
     var instant: Instant { instant(at: loop.now) }
     /// The moment of this call. A turn may be long, and the process may have been frozen in it.
-    var presentInstant: Instant { instant(at: EventLoop.readClock()) }
+    var presentInstant: Instant { instant(at: SystemClock.bootNs) }
 
     private func instant(at nowNs: UInt64) -> Instant {
         Instant(

@@ -42,7 +42,7 @@ final class Monitor {
         if let turnEnd { loop.removeTurnEnd(turnEnd) }
         turnEnd = loop.onTurnEnd { [weak self] in
             guard let self else { return }
-            let length = EventLoop.readClock() - loop.now
+            let length = SystemClock.bootNs - loop.now
             if length > longestTurns.now { longestTurns.now = length }
         }
     }
@@ -60,7 +60,7 @@ final class Monitor {
 
     private func update() {
         let now = loop.now
-        watch.status.turned(at: EventLoop.readClock())
+        watch.status.turned(at: SystemClock.bootNs)
         if now >= nextWindow {
             longestTurns = (longestTurns.now, 0)
             nextWindow = now + Self.windowNs

@@ -32,14 +32,14 @@ public final class WorkerStatus: Sendable {
     private let snapshot = Mutex(Snapshot())
     private let turnedAt: Atomic<UInt64>
 
-    init() { turnedAt = Atomic(EventLoop.readClock()) }
+    init() { turnedAt = Atomic(SystemClock.bootNs) }
 
     public var current: Snapshot { snapshot.withLock { $0 } }
 
     /// Milliseconds since the worker's loop last reported a turn, which it does four times a second, or since the start.
     /// Time in which the machine sleeps does not count.
     public var silentMs: Int64 {
-        let now = EventLoop.readClock()
+        let now = SystemClock.bootNs
         return Int64((now - min(now, turnedAt.load(ordering: .relaxed))) / 1_000_000)
     }
 

@@ -53,7 +53,7 @@ struct ProjectChannels {
         connections.maximumBodyBytes = maximumAnswerBytes
         // What waits for a connection begins only while a pause or a cancel would be known.
         return LaneChannel(settings, connections, credentials, loop: context.loop, group: context.pools) {
-            context.machine.gate.hasFreshNews(now: EventLoop.readClock())
+            context.machine.gate.hasFreshNews(now: SystemClock.bootNs)
         }
     }
 

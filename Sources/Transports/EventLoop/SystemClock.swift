@@ -4,11 +4,11 @@ internal import Glibc
 /// while the machine sleeps; the time of day is only the start of the project's time.
 public enum SystemClock {
     /// Unix milliseconds.
-    static var nowMs: Int64 { Int64(nanoseconds(of: CLOCK_REALTIME) / 1_000_000) }
+    public static var nowMs: Int64 { Int64(nanoseconds(of: CLOCK_REALTIME) / 1_000_000) }
 
     public static var bootMs: Int64 { Int64(bootNs / 1_000_000) }
 
-    static var bootNs: UInt64 { nanoseconds(of: CLOCK_BOOTTIME) }
+    public static var bootNs: UInt64 { nanoseconds(of: CLOCK_BOOTTIME) }
 
     private static func nanoseconds(of clock: clockid_t) -> UInt64 {
         var time = timespec()
