@@ -6,24 +6,33 @@ internal import StreamWire
 /// Adds this worker's projects to the register of ids for operators, the one key outside the projects' slots.
 final class ProjectRegister {
     private let loop: EventLoop
-    private let connection: RedisConnection
+    private let connection: any CommandConnection
     private let command: RedisCommand
     private let logger: Logger
     private var hasComplained = false
 
     private static let pauseMs: Int64 = 1_000
 
-    init(loop: EventLoop, configuration: WorkerConfiguration, projects: [String], logger: Logger) {
+    /// - Parameter connection: makes the connection with a name; nil: to the configured server.
+    init(
+        loop: EventLoop,
+        configuration: WorkerConfiguration,
+        projects: [String],
+        logger: Logger,
+        connection: ((_ name: String) -> any CommandConnection)? = nil
+    ) {
         self.loop = loop
         self.logger = logger
-        let key = ProjectKeys.projects(prefix: configuration.prefix)
-        connection = RedisConnection(
-            loop: loop,
-            deployment: configuration.redis,
-            key: key,
-            name: "fanfare-register",
-            tls: configuration.tls
-        )
+        let (key, name) = (ProjectKeys.projects(prefix: configuration.prefix), "fanfare-register")
+        self.connection =
+            connection?(name)
+            ?? RedisConnection(
+                loop: loop,
+                deployment: configuration.redis,
+                key: key,
+                name: name,
+                tls: configuration.tls
+            )
         var command = RedisCommand("SADD", key)
         for project in projects { command.append(project) }
         self.command = command

@@ -19,6 +19,7 @@ final class WorkerShard {
     private var runners: [ProjectRunner] { links.flatMap(\.runners) }
     private let monitor: Monitor
     private let finished: (WorkerEnd) -> Void
+    private let makeConnection: ((_ name: String) -> any CommandConnection)?
     private var drainDeadline: UInt64 = 0
     private var isDraining = false
     private var idleRounds = 0
@@ -29,14 +30,17 @@ final class WorkerShard {
     private var retries = OpenRetries()
     private var lostWorkers = LostWorkers()
 
+    /// - Parameter connection: makes a connection with a name; nil: to the configured server.
     init(
         loop: EventLoop,
         configuration: WorkerConfiguration,
         leases: LeaseTable,
         watch: WorkerWatch,
         logger: Logger,
+        connection: ((_ name: String) -> any CommandConnection)? = nil,
         finished: @escaping (WorkerEnd) -> Void
     ) throws {
+        makeConnection = connection
         monitor = Monitor(loop: loop, watch: watch)
         self.loop = loop
         self.configuration = configuration
@@ -47,7 +51,13 @@ final class WorkerShard {
         target = configuration.projects
         let ids = target.map(\.id)
         quarantine = Quarantine(projects: ids)
-        register = ProjectRegister(loop: loop, configuration: configuration, projects: ids, logger: logger)
+        register = ProjectRegister(
+            loop: loop,
+            configuration: configuration,
+            projects: ids,
+            logger: logger,
+            connection: connection
+        )
         let groups = configuration.isCluster ? target.map { [$0] } : [target]
         links = try groups.map { try makeLink($0) }
         if !configuration.isCluster {
@@ -66,7 +76,8 @@ final class WorkerShard {
             quarantine: quarantine,
             pools: pools,
             registry: registry,
-            logger: logger
+            logger: logger,
+            connection: makeConnection
         )
     }
 
@@ -150,7 +161,8 @@ final class WorkerShard {
                 loop: loop,
                 configuration: configuration,
                 projects: target.map(\.id),
-                logger: logger
+                logger: logger,
+                connection: makeConnection
             )
             register.start()
         }
