@@ -17,34 +17,7 @@ import Testing
     private static let (worker, newsCursor, connection) = (1, 14, 17)
 
     private func reply(unfinished: Int64 = 0, nextDueInMs: Int64? = nil, _ more: [RedisValue] = []) -> RedisValue {
-        Self.reply(nowMs: bench.context.nowMs, unfinished: unfinished, nextDueInMs: nextDueInMs, more)
-    }
-
-    private static func reply(
-        nowMs: Int64,
-        unfinished: Int64,
-        nextDueInMs: Int64?,
-        _ more: [RedisValue]
-    ) -> RedisValue {
-        let pairs = RedisValue.pairs([
-            "outcome": .text("ok"), "now": .integer(nowMs), "clock_offset": .integer(0), "hold_ms": .integer(0),
-            "probe_ms": .integer(0), "block": .text(""), "next_due": .integer(nextDueInMs.map { nowMs + $0 } ?? 0),
-            "unfinished": .integer(unfinished), "permits": .integer(0), "pause": .text(""), "pressure": .text(""),
-            "news_cursor": .text("7"), "refused_cursor": .text("0"), "news": .array([]),
-        ])
-        var all = (pairs.array ?? []) + more
-        let names = stride(from: 0, to: all.count, by: 2).map { all[$0].string }
-        for (name, value) in [("copying", RedisValue.text("")), ("claims", .array([]))] where !names.contains(name) {
-            all += [.text(name), value]
-        }
-        return .array(all)
-    }
-
-    private static func batch(_ job: String) -> RedisValue {
-        .pairs([
-            "job": .text(job), "batch": .text("0"), "epoch": .text("3"), "pass": .text("first"),
-            "watermark": .integer(0), "deliveries": .integer(1), "recipients": .text("token"),
-        ])
+        .claimed(nowMs: bench.context.nowMs, unfinished: unfinished, nextDueInMs: nextDueInMs, more)
     }
 
     /// The milliseconds until a claim is in flight, at most 10 s.
@@ -119,7 +92,7 @@ import Testing
 
     @Test func answerWithBatchesIsFollowedByAClaimAtOnce() {
         claimer.claim()
-        bench.redis.answer(reply(unfinished: 1, [.text("claims"), .array([Self.batch("j")])]))
+        bench.redis.answer(reply(unfinished: 1, [.text("claims"), .array([.batch("j")])]))
         #expect(bench.context.machine.known.map(\.name) == ["j/0"])
         #expect(waitForClaim() == 0)
     }
@@ -166,7 +139,7 @@ import Testing
         claimer.claim()
         bench.leases.lost("p")
         bench.leases.hold("p", until: .max)
-        bench.redis.answer(reply(unfinished: 1, [.text("claims"), .array([Self.batch("j")])]))
+        bench.redis.answer(reply(unfinished: 1, [.text("claims"), .array([.batch("j")])]))
         #expect(bench.context.machine.isEmpty)
         #expect(claimer.plan.newsCursor == "0")
         #expect(waitForClaim() == 0)

@@ -14,6 +14,18 @@ final class FakeConnection: CommandConnection {
 
         var name: String { words[0] }
         var arguments: [String] { Array(words.dropFirst()) }
+
+        /// The answer of a server without jobs.
+        var usualReply: RedisValue {
+            switch name {
+            case "INFO": .text("run_id:first\r\nmaxmemory_policy:noeviction\r\n")
+            case "register": .pairs(["outcome": .text("ok"), "news_cursor": .text("9")])
+            case "reconcile": .pairs(["freed": .integer(0), "lost": .array([])])
+            case "record": .pairs(["outcome": .text("ok")])
+            case "claim": .claimed(nowMs: SystemClock.nowMs)
+            default: .status("OK")
+            }
+        }
     }
 
     private(set) var state = RedisState.connecting
@@ -120,5 +132,39 @@ extension RedisValue {
     /// The reply of a function.
     static func pairs(_ pairs: KeyValuePairs<String, RedisValue>) -> RedisValue {
         .array(pairs.flatMap { [.text($0.key), $0.value] })
+    }
+
+    /// The reply of a claim.
+    ///
+    /// - Parameter more: names and values that follow those of a claim without work.
+    static func claimed(
+        nowMs: Int64,
+        unfinished: Int64 = 0,
+        permits: Int64 = 0,
+        nextDueInMs: Int64? = nil,
+        _ more: [RedisValue] = []
+    ) -> RedisValue {
+        let pairs = RedisValue.pairs([
+            "outcome": .text("ok"), "now": .integer(nowMs), "clock_offset": .integer(0), "hold_ms": .integer(0),
+            "probe_ms": .integer(0), "block": .text(""), "next_due": .integer(nextDueInMs.map { nowMs + $0 } ?? 0),
+            "unfinished": .integer(unfinished), "permits": .integer(permits), "pause": .text(""),
+            "pressure": .text(""), "news_cursor": .text("7"), "refused_cursor": .text("0"), "news": .array([]),
+        ])
+        var all = (pairs.array ?? []) + more
+        let names = stride(from: 0, to: all.count, by: 2).map { all[$0].string }
+        for (name, value) in [("copying", RedisValue.text("")), ("claims", .array([]))] where !names.contains(name) {
+            all += [.text(name), value]
+        }
+        return .array(all)
+    }
+
+    /// A batch in the reply of a claim, with the token `token`.
+    ///
+    /// - Parameter watermark: sends below this position may begin.
+    static func batch(_ job: String, watermark: Int64 = 0) -> RedisValue {
+        .pairs([
+            "job": .text(job), "batch": .text("0"), "epoch": .text("3"), "pass": .text("first"),
+            "watermark": .integer(watermark), "deliveries": .integer(1), "recipients": .text("token"),
+        ])
     }
 }

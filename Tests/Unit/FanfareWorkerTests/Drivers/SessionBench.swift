@@ -48,16 +48,12 @@ final class SessionBench {
 
     deinit { for runner in link.runners { runner.close() } }
 
-    /// The usual answer of a server without jobs.
-    func reply(to command: FakeConnection.Sent) -> RedisValue {
+    private func reply(to command: FakeConnection.Sent) -> RedisValue {
         switch command.name {
         case "INFO": .text(info)
-        case "register": .pairs(["outcome": .text("ok"), "news_cursor": .text("9")])
-        case "reconcile": .pairs(["freed": .integer(0), "lost": .array([])])
-        case "record": .pairs(["outcome": .text("ok")])
         // Such an answer is repeated after a pause, as an empty one is.
         case "claim": .text("no work")
-        default: .status("OK")
+        default: command.usualReply
         }
     }
 

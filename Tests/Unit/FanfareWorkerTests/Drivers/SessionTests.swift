@@ -142,7 +142,7 @@ import Testing
         let late = bench.redis.removeFirst()
         bench.redis.lose()
         bench.redis.becomeReady()
-        late.completion(.success(bench.reply(to: late)))
+        late.completion(.success(late.usualReply))
         bench.loop.advance(milliseconds: 10_000)
         #expect(bench.redis.waiting.map(\.name) == ["FUNCTION"])
         #expect(!bench.link.isLoaded)
