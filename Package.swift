@@ -222,7 +222,8 @@ let unitTests: Floor = [
     ],
     "FanfareWorkerTests": [
         "FanfareWorker", "FanfareConfiguration", "FanfareCore", "FanfareMetrics", "FanfareModel", "FCMWire",
-        "StreamWire", "EventLoop", "RedisTransport", "TestSupport", logging, tracing,
+        "StreamWire", "EventLoop", "HTTPLanes", "OpenSSLKit", "RedisTransport", "XMPPTransport", "TestSupport", logging,
+        tracing,
     ],
     "FanfareModelTests": ["FanfareModel"],
     "EventLoopTests": ["EventLoop"],
