@@ -131,6 +131,35 @@ import Testing
         #expect(bench.heard.messages == [])
     }
 
+    // MARK: Fan-outs and windows
+
+    @Test(arguments: [("none", true), ("counted", true), ("config", false)])
+    func fanoutWhoseSizeIsAGuessIsLoggedOncePerTopic(_ source: String, _ isLogged: Bool) throws {
+        for id in ["1-0", "2-0"] {
+            try receive([id], fields: ["topic", "news", "message", Self.message])
+            bench.redis.serve { sent in
+                guard sent.name == "intake" else { return .status("OK") }
+                return .pairs(["outcome": .text("queued"), "size": .integer(7), "source": .text(source)])
+            }
+        }
+        let line: Logger.Metadata = ["topic": "news", "estimate": "7", "job": "1-0"]
+        #expect(bench.heard.metadata == (isLogged ? [line] : []))
+    }
+
+    @Test func jobsWindowGoesToRedisWithItsTimes() throws {
+        let window = "09:00-18:00 Europe/Madrid"
+        try receive(["1-0"], fields: ["token", "t", "message", Self.message, "send_window", window])
+        #expect(bench.redis.waiting.map(\.name) == ["intake"])
+        #expect(bench.redis.waiting.first?.words.contains(window) == true)
+    }
+
+    @Test func windowThatThisWorkerCannotReadIsLogged() {
+        intake.windowClosed("j", window: "09:00-18:00 Nowhere/Never")
+        #expect(bench.sent() == [])
+        #expect(bench.heard.lines.map(\.level) == [.error])
+        #expect(bench.heard.metadata.first?["job"] == "j")
+    }
+
     // MARK: Rejection
 
     @Test func entryWithoutRecipientsIsRejected() throws {
