@@ -1,6 +1,7 @@
 import FCMWire
 import FanfareCore
 import FanfareModel
+import TestSupport
 import Testing
 
 @testable import EventLoop
@@ -8,24 +9,6 @@ import Testing
 
 /// When access tokens are fetched, and what each answer of the endpoint leads to.
 @Suite struct TokenRefresherTests {
-    /// Endpoints that the test answers.
-    private final class FakeEndpoints: TokenRequests {
-        var onCompletion: (RequestOutcome) -> Void = { _ in }
-        private(set) var calls: [TokenCall] = []
-        private(set) var isClosed = false
-
-        func send(_ call: TokenCall, timeoutMs: Int64) { calls.append(call) }
-        func close() { isClosed = true }
-
-        func answer(_ status: Int, _ body: String, retryAfter: String? = nil) {
-            onCompletion(.answered(HTTPAnswer(status: status, body: Array(body.utf8), retryAfter: retryAfter)))
-        }
-
-        func grant(_ token: String, seconds: Int = 3_600) {
-            answer(200, #"{"access_token":"\#(token)","expires_in":\#(seconds),"token_type":"Bearer"}"#)
-        }
-    }
-
     private static let file = """
         {"type":"authorized_user","client_id":"client","client_secret":"SECRET-client","refresh_token":"SECRET-refresh",
         "universe_domain":"googleapis.com"}
@@ -157,5 +140,15 @@ import Testing
         bench.context.close()
         #expect(endpoints.isClosed)
         #expect(waitForRequest() == nil)
+    }
+
+    /// Sends would wait for the next token all the time.
+    @Test func uselessLifetimeIsLoggedOnceAMinute() {
+        refresher.start()
+        for _ in 0..<2 {
+            endpoints.grant("first", seconds: 0)
+            #expect(waitForRequest() != nil)
+        }
+        #expect(bench.heard.messages.count { $0.contains("expires_in is unusable") } == 1)
     }
 }

@@ -7,22 +7,10 @@ import Testing
 
 /// A channel that exists here only: the router needs to know nothing of it but its route.
 @Suite struct TransportRouterTests {
-    private final class OwnChannel: RequestChannel {
-        var freeSlots = 3
-        var openConnections = 2
-        var onCompletion: (Int, RequestOutcome) -> Void = { _, _ in }
-        var onRoom: () -> Void = {}
-        var sent: [(tag: Int, body: [UInt8])] = []
-        var isClosed = false
-
-        func send(tag: Int, _ request: WireRequest) { sent.append((tag, request.body)) }
-        func close() { isClosed = true }
-    }
-
     private static let route = Route(7)
 
     private let router = TransportRouter()
-    private let channel = OwnChannel()
+    private let channel = FakeChannel()
 
     @Test func aRequestGoesToTheChannelOfItsRouteAndItsAnswerComesBack() {
         var seen: [RequestOutcome] = []
@@ -33,7 +21,7 @@ import Testing
             answers.append(tag)
         }
         router.send(tag: 5, WireRequest(Self.route, body: [1]))
-        #expect(channel.sent.map(\.tag) == [5] && channel.sent.first?.body == [1])
+        #expect(channel.sent.map(\.tag) == [5] && channel.sent.first?.request.body == [1])
         channel.onCompletion(5, .stanza([2]))
         #expect(answers == [5] && seen == [.stanza([2])])
     }
