@@ -137,8 +137,12 @@ final class TokenRefresher: CredentialSource {
             return onChange()
         }
         // An answer of an earlier step does not end the outage of a later one.
-        if exchange.isLast { project.observe(outcome, of: .tokenEndpoint) }
-        perform(exchange.answered(answer, unixMs: SystemClock.nowMs), after: answer)
+        var endsOutage = exchange.isLast
+        let action = exchange.answered(answer, unixMs: SystemClock.nowMs)
+        // Nor does an answer that `failed` counts towards an outage of this worker.
+        if case .failed(let error) = action, error.kind == .worker { endsOutage = false }
+        if endsOutage { project.observe(outcome, of: .tokenEndpoint) }
+        perform(action, after: answer)
     }
 
     private func granted(_ token: AccessToken) {
