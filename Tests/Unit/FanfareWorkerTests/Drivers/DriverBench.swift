@@ -28,13 +28,15 @@ final class DriverBench {
     static let name = "w.0.1"
 
     /// The connection is ready, the lease is held, and the batches were compared, unless the test says otherwise.
-    init(isReady: Bool = true, url: String = "redis://localhost:1", _ change: (inout Configuration) -> Void = { _ in })
-        throws
-    {
+    init(
+        isReady: Bool = true,
+        url: String = "redis://localhost:1",
+        project: WorkerConfiguration.Project = .legacy("p"),
+        _ change: (inout Configuration) -> Void = { _ in }
+    ) throws {
         loop = try EventLoop()
         var settings = Configuration()
         change(&settings)
-        let project = WorkerConfiguration.Project.legacy("p")
         let configuration = WorkerConfiguration(
             settings: settings,
             redis: try RedisDeployment(url: url),
