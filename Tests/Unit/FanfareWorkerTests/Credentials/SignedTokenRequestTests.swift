@@ -43,8 +43,8 @@ import Testing
         endpoints.answer(400, Self.refusedTime, date: date)
     }
 
-    private var outage: Reachability.Outage? {
-        bench.context.reachability.outage(of: .tokenEndpoint, now: bench.loop.now)
+    private var condition: Reachability.Condition? {
+        bench.context.reachability.condition(of: .tokenEndpoint, now: bench.loop.now)
     }
 
     @Test func requestCarriesASignedAssertion() {
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// Another worker's clock may be right: the project is not blocked.
-    @Test func clockThatIsNotTheCauseIsThisWorkersOutage() {
+    @Test func clockThatIsNotTheCauseIsThisWorkersCondition() {
         refuseTime(hoursAhead: 0)
         #expect(endpoints.calls.count == 1)
         #expect(refresher.isStuck && refresher.readiness() == .pending)
@@ -75,10 +75,10 @@ import Testing
         bench.loop.advance(milliseconds: 6_000)
         #expect(endpoints.calls.count == 2)
         refuseTime(hoursAhead: 0)
-        #expect(outage?.service == .tokenEndpoint, "answers do not end it")
+        #expect(condition?.service == .tokenEndpoint, "answers do not end it")
         bench.loop.advance(milliseconds: 10_000)
         endpoints.grant("first")
-        #expect(outage == nil && refresher.readiness() == .ready)
+        #expect(condition == nil && refresher.readiness() == .ready)
     }
 
     @Test func correctionsThatDoNotHelpEnd() {

@@ -63,10 +63,10 @@ import Testing
     @Test func heartbeatReportsTheOutageAndItsEnd() {
         lose(.messages)
         second()
-        #expect(reported.outage?.cause == "No route (libcurl 7)" && !reported.isAnswering)
+        #expect(reported.unreachable?.cause == "No route (libcurl 7)" && !reported.isAnswering)
         bench.context.observe(.answered(HTTPAnswer(status: 200)), of: .messages)
         second()
-        #expect(reported.outage == nil && reported.isAnswering)
+        #expect(reported.unreachable == nil && reported.isAnswering)
     }
 
     /// Sends continue with the token that works; subscriptions are not sends.
@@ -75,10 +75,10 @@ import Testing
         lose(.management)
         second()
         #expect(bench.heard.messages.count == 2)
-        #expect(reported.outage == nil)
+        #expect(reported.unreachable == nil)
         credential.isStuck = true
         second()
-        #expect(reported.outage?.service == .tokenEndpoint)
+        #expect(reported.unreachable?.service == .tokenEndpoint)
     }
 
     // MARK: Redis

@@ -46,7 +46,7 @@ import Testing
             Issue.record("the claim's reply cannot be read")
             return
         }
-        driver.handleAndSend(.claimReplied(reply, askedNs: EventLoop.readClock()))
+        driver.handleAndSend(.claimReplied(reply, askedNs: SystemClock.bootNs))
     }
 
     private static func spec(_ more: KeyValuePairs<String, RedisValue> = [:]) -> RedisValue {
