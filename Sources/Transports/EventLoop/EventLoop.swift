@@ -24,7 +24,12 @@ public struct Readiness: OptionSet, Sendable {
 public struct RegistrationID: Hashable, Sendable { let value: UInt64 }
 
 /// Names one hook of the turn's end. Never reused.
-public struct TurnEndID: Hashable, Sendable { let value: UInt64 }
+public final class TurnEndID {
+    /// Among the loop's hooks; -1 once it is removed.
+    fileprivate var place: Int
+
+    fileprivate init(place: Int) { self.place = place }
+}
 
 /// Names one inbox that the loop empties. Never reused.
 public struct AttachmentID: Hashable, Sendable { let value: UInt64 }
@@ -47,7 +52,8 @@ public final class EventLoop {
     private var nextID: UInt64 = 1
     private var timers = TimerQueue()
     private var drains: [(id: UInt64, body: () -> Bool)] = []
-    private var turnEnds: [(id: UInt64, body: () -> Void)] = []
+    private var turnEnds: [TurnEnd] = []
+    private var hasRemovedTurnEnds = false
     private var stopping = false
 
     /// Nanoseconds since boot, read once a turn: the clock is never set, and counts while the machine sleeps. Use
@@ -135,14 +141,52 @@ public final class EventLoop {
 
     /// Adds a hook that runs at the end of every turn, in the order of adding, until it is removed or the loop is gone.
     @discardableResult
-    public func onTurnEnd(_ body: @escaping () -> Void) -> TurnEndID {
-        nextID += 1
-        turnEnds.append((nextID, body))
-        return TurnEndID(value: nextID)
+    public func onTurnEnd(_ body: @escaping () -> Void) -> TurnEndID { addTurnEnd(isLasting: true, body) }
+
+    /// Adds a hook that runs at the end of each turn in which it was armed. Thousands of them cost a turn next to nothing.
+    @discardableResult
+    public func onArmedTurnEnd(_ body: @escaping () -> Void) -> TurnEndID { addTurnEnd(isLasting: false, body) }
+
+    private func addTurnEnd(isLasting: Bool, _ body: @escaping () -> Void) -> TurnEndID {
+        let id = TurnEndID(place: turnEnds.count)
+        turnEnds.append(TurnEnd(id: id, isArmed: isLasting, isLasting: isLasting, body: body))
+        return id
     }
 
-    /// In the turn in which it is removed a hook may run once more.
-    public func removeTurnEnd(_ id: TurnEndID) { turnEnds.removeAll { $0.id == id.value } }
+    /// Has the hook run at the end of this turn; when the hooks of this turn have begun, possibly of the next one.
+    public func arm(_ id: TurnEndID) { if id.place >= 0 { turnEnds[id.place].isArmed = true } }
+
+    /// Safe to call twice, and from the hook's own body.
+    public func removeTurnEnd(_ id: TurnEndID) {
+        guard id.place >= 0 else { return }
+        turnEnds[id.place].isRemoved = true
+        hasRemovedTurnEnds = true
+        id.place = -1
+    }
+
+    private func runTurnEnds() {
+        if hasRemovedTurnEnds {
+            turnEnds.removeAll(where: \.isRemoved)
+            for place in turnEnds.indices { turnEnds[place].id.place = place }
+            hasRemovedTurnEnds = false
+        }
+        var place = 0
+        while place < turnEnds.count {
+            if turnEnds[place].isArmed, !turnEnds[place].isRemoved {
+                turnEnds[place].isArmed = turnEnds[place].isLasting
+                turnEnds[place].body()
+            }
+            place += 1
+        }
+    }
+
+    private struct TurnEnd {
+        let id: TurnEndID
+        var isArmed: Bool
+        let isLasting: Bool
+        var isRemoved = false
+        let body: () -> Void
+    }
 
     /// Connects an inbox: its messages are handed to `receive` on this loop, a bounded number in each turn, until it is
     /// detached or the loop is gone.
@@ -185,7 +229,7 @@ public final class EventLoop {
         while let body = timers.popDue(now, before: horizon) { body() }
         var inboxesHoldMore = false
         for drain in drains where drain.body() { inboxesHoldMore = true }
-        for hook in turnEnds { hook.body() }
+        runTurnEnds()
         return inboxesHoldMore
     }
 

@@ -59,7 +59,7 @@ public final class LanePool {
             maximumStreams: configuration.maximumStreamsPerLane
         )
         number = group.join(self)
-        turnEnd = loop.onTurnEnd { [weak self] in self?.endTurn() }
+        turnEnd = loop.onArmedTurnEnd { [weak self] in self?.endTurn() }
     }
 
     deinit { assert(isClosed, "closed on the loop first") }
@@ -127,6 +127,8 @@ public final class LanePool {
     /// its last.
     private func endTurn() {
         guard !isClosed, !work.isEmpty || !queue.isEmpty || !completions.isEmpty else { return }
+        // A request that no lane takes yet is looked at in each turn.
+        defer { if !isClosed, !queue.isEmpty, let turnEnd { loop.arm(turnEnd) } }
         if let nextTurn { loop.cancel(nextTurn) }
         nextTurn = nil
         let listed = work
@@ -191,9 +193,11 @@ public final class LanePool {
         guard !lane.isListed, !isClosed else { return }
         lane.isListed = true
         work.append(lane)
+        if let turnEnd { loop.arm(turnEnd) }
     }
 
     func scheduleTurn() {
+        if let turnEnd { loop.arm(turnEnd) }
         guard nextTurn == nil, !isClosed else { return }
         nextTurn = loop.schedule(afterNanoseconds: 0) { [unowned self] in nextTurn = nil }
     }
