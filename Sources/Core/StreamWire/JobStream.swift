@@ -5,6 +5,21 @@ public enum JobStream {
         RedisCommand("XGROUP", "CREATE", keys.jobs, ProjectKeys.group, "0", "MKSTREAM")
     }
 
+    /// Counts the keys that exist while one of the projects has an open job, is paused by an operator, or has a step that
+    /// failed and is made again.
+    public static func countSigns(_ projects: [ProjectKeys]) -> RedisCommand {
+        var command = RedisCommand("EXISTS")
+        for keys in projects {
+            command.append(keys.base + "jobs_open")
+            command.append(keys.base + "paused")
+            command.append(keys.base + "redo")
+        }
+        return command
+    }
+
+    /// Counts the entries that were not handed over yet.
+    public static func countEntries(_ keys: ProjectKeys) -> RedisCommand { RedisCommand("XLEN", keys.jobs) }
+
     /// - Parameter id: `>` for new entries, `0` for entries that are pending for this consumer.
     public static func read(
         _ projects: [ProjectKeys],

@@ -360,9 +360,12 @@ import Testing
             #expect(map["workers"] == "2")
             #expect(map["paused"] == "1")
             #expect(map["pause_reason"] == "paused by an operator")
+            let signs = JobStream.countSigns([bench.keys])
+            #expect(try await bench.call(signs).integer == 2, "open jobs, and the pause")
             _ = try await bench.call(FunctionLibrary.resumeProject(bench.keys))
             let after = try await bench.map(FunctionLibrary.overview(bench.keys))
             #expect(after["paused"] == "0")
+            #expect(try await bench.call(signs).integer == 1)
         }
     }
 

@@ -11,6 +11,24 @@ extension FunctionLibrary {
         return call("renew", keys, ["worker": worker, "about": about])
     }
 
+    /// Keeps a worker's leases in several projects of one server. Answers a ``RenewReply`` for each.
+    ///
+    /// - Parameter renewals: the projects, the worker's name in each, and its report where that is due.
+    public static func renew(_ renewals: [(keys: ProjectKeys, worker: String, about: String?)]) -> RedisCommand {
+        let bytes = renewals.reduce(0) {
+            $0 + $1.keys.base.utf8.count + $1.worker.utf8.count + ($1.about?.utf8.count ?? 0)
+        }
+        var command = RedisCommand("FCALL", bytes: bytes + 64, words: 3 * renewals.count + 3)
+        command.append("\(name)_renewals")
+        command.append(String(renewals.count))
+        for renewal in renewals { command.append(renewal.keys.base) }
+        for renewal in renewals {
+            command.append(renewal.worker)
+            command.append(renewal.about ?? "")
+        }
+        return command
+    }
+
     /// Frees the batches of a worker whose `counter` stood still. Answers their number; -1 when it has moved.
     public static func declareDead(_ keys: ProjectKeys, worker: String, counter: String) -> RedisCommand {
         call("declare_dead", keys, ["worker": worker, "counter": counter])

@@ -3,9 +3,9 @@
 -- Decisions that several workers share. Version 2. The files of this folder are one library, loaded as one text in the
 -- order of FunctionLibrary.source.
 --
--- Every function takes exactly one key, the project's base `fanfare:{p}:`. All other keys are that base with a suffix,
--- so they live in its slot; the function often decides which job it touches, so the caller cannot list them. The one
--- key from elsewhere is a job's audience: intake has checked that it has the same hash tag.
+-- Every function but `renewals` takes exactly one key, the project's base `fanfare:{p}:`. All other keys are that base
+-- with a suffix, so they live in its slot; the function often decides which job it touches, so the caller cannot list
+-- them. The one key from elsewhere is a job's audience: intake has checked that it has the same hash tag.
 --
 -- Rules that every function keeps:
 --   * all or nothing, although Redis has no rollback: entries of outgoing streams are written first, and may be written
@@ -81,6 +81,7 @@
 --   lent                            hash: number of a half second -> permits lent in it
 --   later closed_windows            zset, set: jobs that their guards hold back; see guards.lua
 --   jobs_stopped jobs_paused        zsets: jobs that are paused; see pauses.lua
+--   paused                          string: exists while an operator has paused the project; see QuietPlan.swift
 --   ctl                             hash: the project's control, see below
 --
 -- Fields and values that are stored since version 1 and keep their spelling, because both versions work on one state:
@@ -200,7 +201,7 @@ local function project_ms(base, worker_clock, control)
   elseif now > seen + CLOCK_STEP then
     if not worker_clock then return seen + CLOCK_STEP, wall end
     local expected = math.max(seen, worker_clock)
-    if worker_clock > 0 and now > expected + CLOCK_STEP then now = expected end
+    if worker_clock > 0 and math.abs(now - expected) > CLOCK_STEP then now = expected end
   end
   if worker_clock then
     if now ~= wall + offset then

@@ -243,14 +243,13 @@ local function first_score(key)
   return tonumber(score) or math.huge
 end
 
--- When the next recipient or job is due, or the slot is free for a job that waits for it; 0 when nothing waits.
+-- When the next recipient or job is due or expires, or the slot is free; 0 when nothing waits.
 local function next_due_ms(base, now, wall)
-  local next_due = math.min(first_score(base .. 'sched') + now - wall, first_score(base .. 'later'))
+  local by_wall = math.min(first_score(base .. 'sched'), first_score(base .. 'expiring'))
+  local next_due = math.min(by_wall + now - wall, first_score(base .. 'later'))
   for _, set in ipairs(DUE_SETS) do next_due = math.min(next_due, first_score(base .. set)) end
-  if redis.call('ZCARD', base .. 'queue') > 0 then
-    for _, value in ipairs(redis.call('HVALS', base .. 'active')) do
-      next_due = math.min(next_due, tonumber(string.match(value, '|(%d+)$')) or math.huge)
-    end
+  for _, value in ipairs(redis.call('HVALS', base .. 'active')) do
+    next_due = math.min(next_due, tonumber(string.match(value, '|(%d+)$')) or math.huge)
   end
   return next_due == math.huge and 0 or next_due
 end
@@ -301,8 +300,9 @@ local function claim_work(plan, state)
   return probe_ms
 end
 
--- claim: work, permits to send, and news for a worker, which calls it every few milliseconds. The order of work: jobs
--- that are ending, batches without a holder, retries that are due, jobs of one batch, the fan-out that holds the slot.
+-- claim: work, permits to send, and news for a worker, which calls it every few milliseconds while there are jobs. The
+-- order of work: jobs that are ending, batches without a holder, retries that are due, jobs of one batch, the fan-out that
+-- holds the slot.
 -- For the arguments and the reply see ClaimCall and ClaimReply in Functions/ClaimCall.swift; besides: `smear` 1: see
 -- is_smeared; `worker_clock`: see project_ms. Then optional names, each with its value: `answers`, `refused`,
 -- `retry_after`, `failing`, `span`: see apply_answers; `multicast`, `small` 1, `lapsed`: see lend; `quarantine`: see

@@ -144,6 +144,7 @@ function pause_project(base, args)
     add_mark(base, 'pause', reason)
   end
   redis.call('HSET', base .. 'ctl', 'pause', reason)
+  redis.call('SET', base .. 'paused', '1')
   return 'ok'
 end
 
@@ -169,6 +170,7 @@ function resume_project(base, args)
     add_mark(base, 'resume', 'resumed by an operator')
   end
   redis.call('HDEL', control, 'pause')
+  redis.call('DEL', base .. 'paused')
   hasten_probe(base)
   return 'ok'
 end
@@ -279,7 +281,9 @@ end
 -- `unreachable`: a service that cannot be reached, and why; `unreachable_partly`: only the named worker says so.
 -- `stopped_by_…`, `jobs_paused`, `jobs_scheduled`, `jobs_closed`: see pauses.count.
 function overview(base)
-  local now, control = project_ms(base), read_control(base)
+  local control = read_control(base)
+  -- Not project_ms, whose time stands while no worker claims.
+  local now = wall_ms() + (tonumber(control.lead) or 0)
   local rate, health, resting = current_pace(control, now), judge_workers(base, wall_ms()), pauses.count(base)
   local outage = health.outage
   local text = outage and outage.service .. ' cannot be reached: ' .. outage.cause or ''

@@ -115,7 +115,9 @@ end
 function fleet(base, args)
   local most = unpack(args, 1, 1)
   most = tonumber(most)
-  local now, wall = project_ms(base)
+  -- Not project_ms, whose time stands while no worker claims.
+  local wall = wall_ms()
+  local now = wall + (tonumber(redis.call('HGET', base .. 'ctl', 'lead')) or 0)
   local reply, known, queued = overview(base), {}, {}
   local block, block_until, have = unpack(redis.call('HMGET', base .. 'ctl', 'block', 'block_until', 'have'))
   local function add(name, value) add_pair(reply, name, value) end

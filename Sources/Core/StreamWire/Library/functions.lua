@@ -6,6 +6,19 @@ end
 
 register_function('register', plain(register), 'allow-oom')
 register_function('renew', plain(renew), 'allow-oom')
+
+-- renewals: `renew` in several projects of one server, by one call. `bases`: the only keys of a function that takes more
+-- than one. For each of them: the worker, and its report, which may be ''. Returns the replies, or errors, in their order.
+register_function('renewals', function(bases, args)
+  local replies = {}
+  for i, base in ipairs(bases) do
+    local worker, about = unpack(args, 2 * i - 1, 2 * i)
+    local is_made, reply = pcall(renew, base, { worker, about ~= '' and about or nil })
+    replies[i] = is_made and reply or error_of(reply)
+  end
+  return replies
+end, 'allow-oom')
+
 register_function('reconcile', guarded(reconcile), 'allow-oom')
 register_function('declare_dead', guarded(declare_dead), 'allow-oom')
 register_function('deregister', guarded(deregister), 'allow-oom')

@@ -7,6 +7,12 @@ do
 function register(base, args)
   local worker = unpack(args, 1, 1)
   redis.call('HINCRBY', base .. 'leases', worker, 1)
+  -- A library of an earlier version pauses and resumes without this key.
+  if redis.call('HEXISTS', base .. 'ctl', 'pause') == 1 then
+    redis.call('SET', base .. 'paused', '1')
+  else
+    redis.call('DEL', base .. 'paused')
+  end
   return { 'outcome', 'ok', 'news_cursor', redis.call('HGET', base .. 'ctl', 'said') or '0' }
 end
 
