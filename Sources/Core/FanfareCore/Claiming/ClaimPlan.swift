@@ -1,6 +1,7 @@
 public import StreamWire
 
-/// Decides when a worker asks Redis for work: at once while claims bring something, else every few milliseconds.
+/// Decides when a worker asks Redis for work: at once while claims bring something, else every few milliseconds. A quiet
+/// project is asked for only when ``QuietPlan`` finds something in it.
 ///
 /// ``SendMachine/claimCall(worker:plan:now:)`` decides for how much.
 public struct ClaimPlan: Equatable, Sendable {
@@ -10,14 +11,18 @@ public struct ClaimPlan: Equatable, Sendable {
         case after(milliseconds: Int64)
     }
 
-    /// Between claims while the project has jobs, and while it has none, in milliseconds.
+    /// Time between two claims while the project has jobs, in milliseconds; while it has none, and an operator or a
+    /// condition stops it; and while it is quiet.
     public let pollMs: Int64
     public let idlePollMs: Int64
+    public let quietPollMs: Int64
 
     /// Whether the answer to a claim is awaited.
     public private(set) var isAsking = false
     /// Whether the last claim said that every job is over.
     public private(set) var foundNothing = false
+    /// Whether the last claim left nothing to wait for: no open job, no pause, no hold, no block and no pressure.
+    public private(set) var isQuiet = false
     /// The last news of jobs and of refused rates that this worker has read.
     public private(set) var newsCursor = "0"
     public private(set) var refusedCursor = "0"
@@ -30,15 +35,17 @@ public struct ClaimPlan: Equatable, Sendable {
     /// News that one answer holds at most: after so many there may be more.
     private static let maximumNews = 500
 
-    public init(pollMs: Int64, idlePollMs: Int64) {
+    public init(pollMs: Int64, idlePollMs: Int64, quietPollMs: Int64) {
         self.pollMs = pollMs
         self.idlePollMs = idlePollMs
+        self.quietPollMs = quietPollMs
     }
 
     /// Notes a claim that is sent now.
     public mutating func sent(_ call: ClaimCall) {
         isAsking = true
         foundNothing = false
+        isQuiet = false
         askedPermits = call.permitsSingle + call.permitsFanout
     }
 
@@ -66,8 +73,9 @@ public struct ClaimPlan: Equatable, Sendable {
             return .now
         }
         let due = reply.nextDueMs > reply.nowMs ? reply.nextDueMs - reply.nowMs : .max
-        let hasWork = reply.unfinished > 0 || holdsBatches
-        return .after(milliseconds: min(hasWork ? pollMs : idlePollMs, due))
+        guard !holdsBatches, foundNothing else { return .after(milliseconds: min(pollMs, due)) }
+        isQuiet = reply.isCalm
+        return .after(milliseconds: min(isQuiet ? quietPollMs : idlePollMs, due))
     }
 
     /// Sends wait for permits.
@@ -86,5 +94,13 @@ public struct ClaimPlan: Equatable, Sendable {
     public mutating func readNewsAgain() {
         newsCursor = "0"
         refusedCursor = "0"
+    }
+}
+
+extension ClaimReply {
+    /// Whether nothing stops the project, and nothing has to be done for it.
+    fileprivate var isCalm: Bool {
+        holdMs <= 0 && probeMs <= 0 && suspect == nil && copying.isEmpty && closedWindow == nil && pauseReason.isEmpty
+            && pressure.isEmpty
     }
 }

@@ -33,9 +33,13 @@ public struct ReadPlan: Sendable {
         public var leftovers = Leftovers.none
         /// Entries of dead consumers are being taken over.
         public var isReclaiming = false
+        /// Whether the project is quiet; see ``ClaimPlan/isQuiet``.
+        public var isQuiet = false
+        /// Whether the place has no project.
+        public var isAbsent = false
 
         /// The demand of a place whose project was removed.
-        public static let none = Demand(room: 0)
+        public static let none = Demand(room: 0, isAbsent: true)
     }
 
     /// One read. Streams are named by their position among the projects.
@@ -124,6 +128,8 @@ public struct ReadPlan: Sendable {
     }
 
     public static let blockMs: Int64 = 500
+    /// While every project is quiet and is read: at each end of a read Redis looks at every stream.
+    public static let quietBlockMs: Int64 = 1_000
     /// While entries are being taken over or are left over, which has to be noticed soon.
     public static let shortBlockMs: Int64 = 20
     private static let pauseMs: Int64 = 20
@@ -231,7 +237,9 @@ public struct ReadPlan: Sendable {
         // A full project has room in a moment, and its entries would wait for the entries of others.
         if demands.contains(where: \.isFull) { return nil }
         let isAwaited = demands.contains { $0.isReclaiming || $0.leftovers != .none }
-        return isAwaited ? Self.shortBlockMs : Self.blockMs
+        if isAwaited { return Self.shortBlockMs }
+        let isQuiet = demands.allSatisfy { $0.isAbsent || ($0.isQuiet && $0.room > 0) }
+        return foundNothing && isQuiet ? Self.quietBlockMs : Self.blockMs
     }
 
     private mutating func read(

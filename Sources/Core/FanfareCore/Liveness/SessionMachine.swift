@@ -108,7 +108,7 @@ public struct SessionMachine: Sendable {
     private(set) var registration = Registration.unknown
     private var isDraining = false
     /// Whether a block may be over, because the project ran before with another credential.
-    private var needsProbe: Bool
+    public private(set) var needsProbe: Bool
     /// Whether Redis was replaced since the last comparison that it answered.
     public private(set) var missedFailover: Bool
     /// Whether the job stream has its consumer group.
@@ -141,6 +141,9 @@ public struct SessionMachine: Sendable {
     }
 
     public var isRegistered: Bool { registration == .held }
+
+    /// Whether this worker's batches were compared on this connection; it may have to pause after that.
+    public var isCompared: Bool { isReady || state == .pausing }
 
     public mutating func handle(_ event: Event, at moment: Moment, into actions: inout [SessionAction]) {
         guard state != .closed else { return }

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import StreamWire
 
 /// One call from a worker to Redis, and its reply.
@@ -13,6 +14,8 @@ final class Call {
         case release(Int, BatchName, epoch: UInt64, watermark: Int?)
         case spec(job: Int)
         case intake(job: Int, lease: Int?, connection: Int, window: Int)
+        /// Counts what a quiet project has to do.
+        case count(QuietPlan.Sign)
     }
 
     enum Reply {

@@ -1,3 +1,4 @@
+internal import FanfareCore
 internal import StreamWire
 
 /// Model of the Redis server: it applies one call at a time, has its own clock, and can roll back to an earlier state.
@@ -120,6 +121,8 @@ final class RedisModel {
             call.reply = .reconciled(taken)
         case .release(let lease, let name, let epoch, let watermark):
             box.value.release(lease, name, epoch: epoch, watermark: watermark, referee: referee)
+        case .count(.keys): call.reply = .count((box.value.openCount > 0 ? 1 : 0) + (box.value.isPaused ? 1 : 0))
+        case .count(.entries): call.reply = .count(box.value.entries.count)
         case .spec(let job): call.reply = .spec(isOpen: box.value.jobs[job].isOpen)
         case .intake(let job, let lease, let connection, let window):
             let reply = box.value.intake(

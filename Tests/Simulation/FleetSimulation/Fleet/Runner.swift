@@ -18,7 +18,8 @@ final class Runner {
 
     // Decisions.
     var machine: SendMachine
-    var plan = ClaimPlan(pollMs: 50, idlePollMs: 100)
+    var plan = ClaimPlan(pollMs: 50, idlePollMs: 250, quietPollMs: 300_000)
+    private var quietPlan: QuietPlan
     var actions: [SendAction] = []
     var isPerforming = false
 
@@ -38,6 +39,7 @@ final class Runner {
         let scenario = world.scenario
         lease = Lease(worker: String(process.number * 10_000 + process.incarnation))
         session = SessionMachine(leaseMs: scenario.leaseMs, pausesAfterFailover: false)
+        quietPlan = QuietPlan(leaseMs: scenario.leaseMs, everyMs: Self.quietEveryMs)
         watch = FailureDetector(leaseMs: scenario.leaseMs - scenario.renewMs / 2)
         var settings = SendMachine.Settings()
         settings.maximumInFlight = scenario.maximumInFlight
@@ -124,6 +126,7 @@ final class Runner {
         switch call.request {
         case .claim: _ = plan.failed()
         case .intake: intakes -= 1
+        case .count(let sign): handle(quiet: .counted(sign, [""], count: 0))
         case .register, .record, .renew, .declareDead, .deregister, .reconcile, .release, .spec: break
         }
     }
@@ -213,7 +216,31 @@ final class Runner {
         let askedNs = world.breaks(.keepPermits) ? localNow + 60_000_000_000 : process.local(call.sentAt)
         handle(.claimReplied(reply, askedNs: askedNs))
         guard plan.isAsking else { return }
-        claimLater(plan.answered(reply, unsent: machine.unsent, holdsBatches: !machine.isEmpty))
+        claimLater(plan.answered(reply, unsent: machine.unsent, holdsBatches: !machine.isEmpty || intakes > 0))
+    }
+
+    // MARK: Silence
+
+    private static let quietEveryMs: Int64 = 200
+
+    func watchWhileQuiet() {
+        handle(quiet: .due(quiet: plan.isQuiet ? [""] : []))
+        world.schedule(process, at: world.now + Int(Self.quietEveryMs) * 1_000) { [self] in watchWhileQuiet() }
+    }
+
+    func counted(_ sign: QuietPlan.Sign, _ count: Int) {
+        handle(quiet: .counted(sign, [""], count: Int64(count)))
+    }
+
+    private func handle(quiet event: QuietPlan.Event) {
+        var actions: [QuietPlan.Action] = []
+        quietPlan.handle(event, into: &actions)
+        for action in actions {
+            switch action {
+            case .count(let sign, _): world.send(.count(sign), from: self)
+            case .claim: claimLater(0)
+            }
+        }
     }
 
     /// Applies the mutations to recipients that an earlier worker may have sent to.
@@ -230,6 +257,7 @@ final class Runner {
     // MARK: Intake
 
     func received(_ job: Int) {
+        if plan.isQuiet { claim() }
         intakes += 1
         readResources()
         let takes = machine.reasonNotToTake(now: instant) == nil

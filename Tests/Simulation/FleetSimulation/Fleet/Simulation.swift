@@ -171,6 +171,7 @@ public final class Simulation {
         case .declareDead: runner.claimLater(0)
         case .reconcile: if case .reconciled(let taken) = call.reply { runner.reconciled(taken) }
         case .spec(let job): if case .spec(let isOpen) = call.reply { runner.loaded(job, isOpen: isOpen) }
+        case .count(let sign): if case .count(let count) = call.reply { runner.counted(sign, count) }
         case .deregister, .release: break
         }
     }
@@ -229,6 +230,7 @@ public final class Simulation {
         reconnect(process, process.data, within: dice.int(1_000...20_000))
         reconnect(process, process.lease, within: dice.int(1_000...20_000))
         schedule(process, at: now + 100_000) { [self] in beat(process) }
+        for runner in process.runners { runner.watchWhileQuiet() }
     }
 
     /// Ends a process like `kill -9`. Its calls and sends in flight continue.

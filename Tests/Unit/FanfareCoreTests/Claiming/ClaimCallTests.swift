@@ -6,7 +6,7 @@ import Testing
 
 /// For how much work, and for how many permits, a claim asks.
 @Suite struct ClaimCallTests {
-    private static let plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
+    private static let plan = ClaimPlan(pollMs: 20, idlePollMs: 500, quietPollMs: 9_000)
 
     private func rig(maximumInFlight: Int = 10, _ change: (inout SendMachine.Settings) -> Void = { _ in }) -> MachineRig
     {

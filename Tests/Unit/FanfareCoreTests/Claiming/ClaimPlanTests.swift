@@ -21,13 +21,13 @@ import Testing
 
     /// A plan whose claim is in flight.
     private func asking() -> ClaimPlan {
-        var plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
+        var plan = ClaimPlan(pollMs: 20, idlePollMs: 500, quietPollMs: 9_000)
         plan.sent(Self.call)
         return plan
     }
 
     @Test func planHasOneClaimInFlight() {
-        var plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
+        var plan = ClaimPlan(pollMs: 20, idlePollMs: 500, quietPollMs: 9_000)
         #expect(!plan.isAsking && !plan.foundNothing)
         plan.sent(Self.call)
         #expect(plan.isAsking)
@@ -45,7 +45,11 @@ import Testing
     }
 
     static let rows = [
-        Row(testDescription: "nothing, and no job", next: .after(milliseconds: 500)) { $0.unfinished = 0 },
+        Row(testDescription: "nothing, and no job", next: .after(milliseconds: 9_000)) { $0.unfinished = 0 },
+        Row(testDescription: "no job, and an operator's pause", next: .after(milliseconds: 500)) {
+            $0.unfinished = 0
+            $0.pauseReason = "why"
+        },
         Row(testDescription: "nothing, with jobs", next: .after(milliseconds: 20)) { $0.unfinished = 1 },
         Row(testDescription: "nothing, with batches at hand", next: .after(milliseconds: 20), holdsBatches: true) {
             $0.unfinished = 0
@@ -90,7 +94,7 @@ import Testing
     }
 
     @Test func starvedSendsMakeAClaimDueAtOnce() {
-        var plan = ClaimPlan(pollMs: 20, idlePollMs: 500)
+        var plan = ClaimPlan(pollMs: 20, idlePollMs: 500, quietPollMs: 9_000)
         #expect(plan.starved() == .after(milliseconds: 0))
     }
 
@@ -109,6 +113,28 @@ import Testing
         #expect(plan.foundNothing)
         plan.sent(Self.call)
         #expect(!plan.foundNothing)
+    }
+
+    @Test(arguments: [
+        "calm", "open", "pause", "pressure", "hold", "block", "suspect", "copying", "window", "batches", "claims",
+    ])
+    func projectIsQuietWhenNothingIsToBeDone(cause: String) {
+        var plan = asking()
+        let reply = ClaimReply.empty {
+            $0.unfinished = cause == "open" ? 1 : 0
+            if cause == "pause" { $0.pauseReason = "why" }
+            if cause == "pressure" { $0.pressure = "memory" }
+            if cause == "hold" { $0.holdMs = 1 }
+            if cause == "block" { $0.probeMs = 1 }
+            if cause == "suspect" { $0.suspect = .shared }
+            if cause == "copying" { $0.copying = "j" }
+            if cause == "window" { $0.closedWindow = ClosedWindow(job: "j", window: "w") }
+            if cause == "claims" { $0.claims = [.of()] }
+        }
+        _ = plan.answered(reply, unsent: 0, holdsBatches: cause == "batches")
+        #expect(plan.isQuiet == (cause == "calm"))
+        plan.sent(Self.call)
+        #expect(!plan.isQuiet)
     }
 
     @Test func aPlanReadsNewsWhereItStopped() {

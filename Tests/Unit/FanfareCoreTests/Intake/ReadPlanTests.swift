@@ -131,6 +131,18 @@ import Testing
         #expect(actions.reads.map(\.blockMs) == [blockMs])
     }
 
+    /// What another one waits for must be noticed sooner.
+    @Test(arguments: [
+        (Demand(room: 1, isQuiet: true), ReadPlan.quietBlockMs), (.none, ReadPlan.quietBlockMs),
+        (Demand(room: 1), ReadPlan.blockMs), (Demand(room: 0, isQuiet: true), ReadPlan.blockMs),
+    ])
+    func readOfQuietProjectsBlocksLonger(_ other: ReadPlan.Demand, blockMs: Int64) {
+        var plan = plan(streams: 2)
+        let demands = [Demand(room: 256, isQuiet: true), other]
+        #expect(plan.actions(.answered(.entries([400, 400]), demands)).reads.map(\.blockMs) == [ReadPlan.blockMs])
+        #expect(plan.actions(.answered(.emptyOf(2), demands)).reads.map(\.blockMs) == [blockMs])
+    }
+
     @Test func countIsBoundedByTheSmallestRoom() {
         var plan = plan(streams: 2)
         let demands = [Demand(room: 256), Demand(room: 3)]

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func call(_ rig: inout MachineRig) -> ClaimCall? {
-        rig.machine.claimCall(worker: "w", plan: ClaimPlan(pollMs: 5, idlePollMs: 50), now: rig.now)
+        rig.machine.claimCall(worker: "w", plan: ClaimPlan(pollMs: 5, idlePollMs: 50, quietPollMs: 9_000), now: rig.now)
     }
 
     @Test func probeIsOfAJobThatFCMHasNotRefused() throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct SendMachineQuarantineTests {
     /// The claim that the rig would make now.
     private func claimCall(_ rig: inout MachineRig) -> ClaimCall? {
-        rig.machine.claimCall(worker: "w", plan: ClaimPlan(pollMs: 5, idlePollMs: 50), now: rig.now)
+        rig.machine.claimCall(worker: "w", plan: ClaimPlan(pollMs: 5, idlePollMs: 50, quietPollMs: 9_000), now: rig.now)
     }
 
     private func grant(_ rig: inout MachineRig) -> ClaimCall.Quarantine? { claimCall(&rig)?.quarantine }
