@@ -8,10 +8,12 @@ internal import StreamWire
 final class Claimer {
     private let project: ProjectContext
     private let sends: SendDriver
-    var plan: ClaimPlan
+    var plan: ClaimPlan { didSet { project.isQuiet = plan.isQuiet } }
     private var timer: TimerID?
     private var timerDue: UInt64 = .max
 
+    /// Whether entries are handed over: one of them may be this worker's soon.
+    var isHandingOver: () -> Bool = { false }
     /// Called with the job whose audience is being copied; any worker may copy the next part.
     var onCopying: (String) -> Void = { _ in }
     /// Called with a job whose send window has closed, and the window.
@@ -19,12 +21,18 @@ final class Claimer {
     /// Called with the name of the lease that was declared dead.
     var onLeaseLost: (String) -> Void = { _ in }
 
-    private static let longestMs: Int64 = 60_000
+    private static let longestMs: Int64 = 600_000
+    /// Projects are claimed for at different times, although they become quiet together.
+    private static let quietPollMs: ClosedRange<Int64> = 240_000...360_000
 
     init(project: ProjectContext, sends: SendDriver) {
         self.project = project
         self.sends = sends
-        plan = ClaimPlan(pollMs: project.configuration.pollMs, idlePollMs: project.configuration.idlePollMs)
+        plan = ClaimPlan(
+            pollMs: project.configuration.pollMs,
+            idlePollMs: project.configuration.idlePollMs,
+            quietPollMs: .random(in: Self.quietPollMs)
+        )
     }
 
     /// Whether a job may be handed over to this worker at intake.
@@ -77,7 +85,7 @@ final class Claimer {
         sends.handleAndSend(.claimReplied(others, askedNs: askedNs))
         if !reply.copying.isEmpty { onCopying(reply.copying) }
         if let closed = reply.closedWindow { onWindowClosed(closed.job, closed.window) }
-        let (unsent, holdsBatches) = (project.machine.unsent, !project.machine.isEmpty)
+        let (unsent, holdsBatches) = (project.machine.unsent, !project.machine.isEmpty || isHandingOver())
         follow(plan.answered(reply, unsent: unsent, holdsBatches: holdsBatches))
         end(reply.claims.filter(\.endsUnsent))
     }

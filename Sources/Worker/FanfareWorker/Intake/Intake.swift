@@ -50,7 +50,11 @@ final class Intake {
 
     var hasLeftovers: Bool { demand.leftovers != .none }
 
-    func receive(_ entries: [StreamEntry]) { handle(.received(entries.map(PendingEntry.init))) }
+    func receive(_ entries: [StreamEntry]) {
+        // No send begins on news that is older than a second, as a quiet project's is.
+        if !entries.isEmpty, project.isQuiet { claimer.claim() }
+        handle(.received(entries.map(PendingEntry.init)))
+    }
 
     /// Entries of dead consumers now belong to this one.
     func leftoversFound() { handle(.leftoversFound) }

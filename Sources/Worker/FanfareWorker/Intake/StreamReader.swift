@@ -74,6 +74,7 @@ final class StreamReader {
             var demand = runner.intake.demand
             if !runner.isReady { (demand.room, demand.isFull) = (0, false) }
             demand.isReclaiming = runner.reclaimer.isClaiming
+            demand.isQuiet = runner.context.isQuiet
             return demand
         }
     }

@@ -28,8 +28,12 @@ final class ProjectContext {
     let meters: ProjectMeters
     /// Whether this is the first project on its connection: all projects of a server share its memory, and one reports it.
     var isFirst = false
+    /// See ``ClaimPlan/isQuiet``; kept here because a thousand projects are asked many times a second. This worker holds
+    /// nothing of a quiet project: an entry that it reads is preceded by a claim.
+    var isQuiet = false
     /// Timers that last until ``close()``.
-    private var timers: [TimerID] = []
+    private var timers: [SharedTimers.ID] = []
+    private let sharedTimers: SharedTimers
 
     init(
         loop: EventLoop,
@@ -39,9 +43,11 @@ final class ProjectContext {
         leases: LeaseTable,
         quarantine: Quarantine,
         pools: PoolGroup = PoolGroup(),
+        timers: SharedTimers? = nil,
         registry: MetricRegistry,
         logger: Logger
     ) {
+        sharedTimers = timers ?? SharedTimers(loop: loop)
         self.registry = registry
         registration = WorkerRegistration(configuration)
         meters = ProjectMeters(project: project.id, transport: project.transport, registry: registry)
@@ -120,11 +126,11 @@ final class ProjectContext {
 
     /// Runs `body` again and again until ``close()``.
     func every(milliseconds interval: Int64, _ body: @escaping () -> Void) {
-        timers.append(loop.every(milliseconds: interval, body))
+        timers.append(sharedTimers.every(milliseconds: interval, body))
     }
 
     func close() {
-        for timer in timers { loop.cancel(timer) }
+        for timer in timers { sharedTimers.cancel(timer) }
         timers = []
     }
 

@@ -22,7 +22,7 @@ final class ProjectRunner {
     private let conditions: ConditionReporter
     let session: ProjectSession
     private var link: XMPPLink?
-    private var needsSend = false
+    private var needsSend = false { didSet { if needsSend, let turnEnd { context.loop.arm(turnEnd) } } }
     private var turnEnd: TurnEndID?
     /// Whether the worker ran the project before, under other settings.
     let isReopened: Bool
@@ -79,6 +79,7 @@ final class ProjectRunner {
             needsSend = true
             if credentials.isStuck { sends.handle(.giveUp) }
         }
+        claimer.isHandingOver = { [weak self] in self?.intake.isIdle == false }
         claimer.onCopying = { [weak self] job in self?.copier.copy(job) }
         claimer.onWindowClosed = { [weak self] job, window in self?.intake.windowClosed(job, window: window) }
         claimer.onLeaseLost = { [weak self] name in self?.session.declaredDead(name) }
@@ -89,15 +90,11 @@ final class ProjectRunner {
         copier.onWhole = { [weak self] in self?.claimer.claim(afterMs: 0) }
         session.onWork = { [weak self] in self?.needsSend = true }
         writer.onConfirmed = { [weak self] in self?.needsSend = true }
-        turnEnd = context.loop.onTurnEnd { [weak self] in self?.turnEnded() }
+        turnEnd = context.loop.onArmedTurnEnd { [weak self] in self?.turnEnded() }
     }
 
     /// Sends once at the turn's end what its confirmations allow. Room that answers have made is filled as they come.
     private func turnEnded() {
-        if context.quarantine.gate.isAwaited {
-            let isQuiet = context.machine.inFlight == 0 && isWritten
-            context.quarantine.handle(isQuiet ? .quiet(id) : .busy(id))
-        }
         guard needsSend else { return }
         needsSend = false
         sends.send()
@@ -111,23 +108,54 @@ final class ProjectRunner {
         history.start()
         conditions.start()
         let configuration = context.configuration
-        context.every(milliseconds: configuration.leaseMs / 2) { [weak self] in self?.reclaimer.claimEntries() }
+        context.every(milliseconds: configuration.leaseMs / 2) { [weak self] in
+            if let self, !context.isQuiet { reclaimer.claimEntries() }
+        }
+        context.every(milliseconds: Self.tickMs) { [weak self] in self?.tick() }
         if configuration.awaitsReplicas {
             context.every(milliseconds: 1_000) { [weak self] in self?.writer.checkReplicas() }
         }
-        context.every(milliseconds: 50) { [weak self] in
-            self?.needsSend = true
-            self?.session.handle(.tick)
-        }
     }
+
+    private func tick() {
+        guard !context.isQuiet || session.needsProbe else { return }
+        needsSend = true
+        session.handle(.tick)
+    }
+
+    private static let tickMs: Int64 = 50
+    /// Time between the checks of two projects: they take Redis longer than all else at the start of a project.
+    private static let checkEveryMs: Int64 = 100
 
     /// Whether entries may be read: the stream's group exists and the worker is registered.
     var isReady: Bool { session.hasGroup && context.leaseHolds && !context.isDraining }
 
+    /// Whether this worker holds nothing of the project, and has written every result.
+    var isEmptyHanded: Bool { context.machine.isEmpty && isWritten }
+
+    /// Whether the worker is registered, and its batches were compared on this connection.
+    var isOpened: Bool { session.isRegistered && session.isCompared }
+
     /// The server has the functions and may be used, for the first time or again.
-    func connected(isSameServer: Bool) {
-        stateCheck.check()
+    ///
+    /// - Parameter place: of the project among the server's.
+    func connected(isSameServer: Bool, place: Int = 0) {
+        let delayMs = Int64(place) * Self.checkEveryMs
+        stateCheck.check(afterMs: delayMs)
+        gauges.readFirst(afterMs: delayMs)
         session.handle(.connected(isSameServer: isSameServer))
+    }
+
+    /// Takes up new settings. Redis learns of a quota with a claim, and a quiet project makes few.
+    func update(_ project: WorkerConfiguration.Project) {
+        context.update(project)
+        claimer.claim(afterMs: 0)
+    }
+
+    /// Says whether anything is in flight here that a project in quarantine waits for.
+    func reportToQuarantine() {
+        let isQuiet = context.machine.inFlight == 0 && isWritten
+        context.quarantine.handle(isQuiet ? .quiet(id) : .busy(id))
     }
 
     /// This project may run its quarantined batches, which it claims next.

@@ -47,6 +47,9 @@ final class ProjectSession {
 
     var hasGroup: Bool { machine.hasGroup }
     var isRegistered: Bool { machine.isRegistered }
+    var isCompared: Bool { machine.isCompared }
+    /// Whether a probe is still to be asked for, with the next comparison.
+    var needsProbe: Bool { machine.needsProbe }
 
     /// What the project's next runner on the same connection needs.
     var remains: ClosedProject {

@@ -85,7 +85,7 @@ public struct WorkerConfiguration: Sendable {
 
     /// How often a worker polls for work, permits and news while its project has jobs, and while it has none.
     var pollMs: Int64 { 50 }
-    var idlePollMs: Int64 { 100 }
+    var idlePollMs: Int64 { 250 }
 
     var dedupeMs: Int64 { settings.retention.dedupeHours * Self.hourMs }
     var keepJobMs: Int64 { settings.retention.jobHours * Self.hourMs }

@@ -84,7 +84,11 @@ final class WorkerShard {
     func start() {
         monitor.snapshot = { [weak self] in self?.snapshot ?? WorkerStatus.Snapshot() }
         quarantine.onBegin = { [weak self] next in
-            self?.runners.first { $0.id == next.project }?.beginQuarantined(next.mode)
+            self?.runner(of: next.project)?.beginQuarantined(next.mode)
+        }
+        loop.onTurnEnd { [weak self] in
+            guard let self, quarantine.gate.isAwaited else { return }
+            for runner in runners { runner.reportToQuarantine() }
         }
         for link in links { start(link) }
         register.start()
@@ -102,11 +106,11 @@ final class WorkerShard {
     func observed(_ report: Heartbeat.Report) {
         switch report {
         case .counters(let project, let counters):
-            runners.first { $0.id == project }?.reclaimer.observe(counters)
+            runner(of: project)?.reclaimer.observe(counters)
         case .fenced(let project, let name):
-            runners.first { $0.id == project }?.session.declaredDead(name)
+            runner(of: project)?.session.declaredDead(name)
         case .functionsMissing(let project):
-            let link = links.first { link in project.isEmpty || link.runners.contains { $0.id == project } }
+            let link = links.first { project.isEmpty || $0.runner(of: project) != nil }
             link?.handle(.functionMissing)
         }
     }
@@ -119,6 +123,11 @@ final class WorkerShard {
             isDraining: isDraining,
             projects: runners.map { $0.gauges.status() }
         )
+    }
+
+    private func runner(of project: String) -> ProjectRunner? {
+        for link in links { if let runner = link.runner(of: project) { return runner } }
+        return nil
     }
 
     // MARK: Lost workers
@@ -190,10 +199,10 @@ final class WorkerShard {
         guard !isDraining else { return }
         let plan = ReloadPlan(running: runners.map(\.context.project), target: target)
         for project in plan.updated where transitions[project.id] == nil {
-            runners.first { $0.id == project.id }?.context.update(project)
+            runner(of: project.id)?.update(project)
         }
         for id in plan.removed + plan.reopened.map(\.id) where transitions[id] == nil {
-            guard let runner = runners.first(where: { $0.id == id }) else { continue }
+            guard let runner = runner(of: id) else { continue }
             let transition = ProjectTransition(runner, drainMs: configuration.drainMs) { [weak self] in self?.closed(id)
             }
             transitions[id] = transition

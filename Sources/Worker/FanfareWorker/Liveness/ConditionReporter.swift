@@ -153,7 +153,9 @@ final class ConditionReporter {
             (current.unreachable, current.isRedisFull, why) == (report.unreachable, report.isRedisFull, pressure)
         let now = project.loop.now
         let hasCondition = current.unreachable != nil || !why.isEmpty
-        guard !isSame || now >= nextWrite, !isWriting, project.isReady, project.redis.state == .ready else { return }
+        // A quiet project has no open job that could show a reason.
+        let isDue = now >= nextWrite && !(project.isQuiet && !hasCondition)
+        guard !isSame || isDue, !isWriting, project.isReady, project.redis.state == .ready else { return }
         (report, pressure, isWriting) = (current, why, true)
         nextWrite = now + (hasCondition ? Self.writeNs : Self.quietWriteNs)
         let call = FunctionLibrary.writeReasons(

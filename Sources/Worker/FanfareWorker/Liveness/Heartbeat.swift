@@ -53,6 +53,14 @@ final class HeartbeatDriver {
     private let leases: LeaseTable
     private let reports: Inbox<Heartbeat.Report>
     private let card: WorkerRegistration
+    /// Projects that are renewed by one call: Redis serves no other client meanwhile.
+    private static let groupSize = 64
+    /// Turns for which leases are renewed one by one after a call for several was refused.
+    private static let turnsSingly = 30
+    private var singlyUntil = 0
+    private var turn = 0
+    /// The last report of each project.
+    private var written: [String: String] = [:]
     private let makeConnection: ((_ project: String) -> any CommandConnection)?
 
     /// - Parameter connection: makes the connection of a project, or with "" of all; nil: to the configured server.
@@ -118,24 +126,60 @@ final class HeartbeatDriver {
 
     private func renewAll() {
         updateConnections()
-        for lease in leases.held { renew(lease.project, lease.name) }
+        turn += 1
+        guard let connection = connections[""] else {
+            for lease in leases.held { renew([lease], by: connections[lease.project]) }
+            return
+        }
+        let held = leases.held
+        let groupSize = turn < singlyUntil ? 1 : Self.groupSize
+        for start in stride(from: 0, to: held.count, by: groupSize) {
+            renew(Array(held[start..<min(start + groupSize, held.count)]), by: connection)
+        }
     }
 
-    private func renew(_ project: String, _ name: String) {
-        let keys = ProjectKeys(prefix: configuration.prefix, project: project)
+    /// Renews the leases of a connection's projects by one call.
+    private func renew(_ group: [(project: String, name: String)], by connection: (any CommandConnection)?) {
         // The lease begins before the call is sent: Redis may apply it at any time after this.
         let sentAt = SystemClock.bootNs
-        let call = FunctionLibrary.renew(keys, worker: name, about: card.text(leases.report(in: project)))
-        (connections[project] ?? connections[""])?.send(call, timeoutMs: configuration.renewMs) { result in
-            guard case .success(let value) = result, let reply = RenewReply(value) else { return }
-            guard case .ok(let counters) = reply else {
-                return self.reports.send(.fenced(project: project, name: name))
-            }
-            self.leases.renewed(project, name: name, until: sentAt + self.configuration.leaseSpanNs)
-            self.reports.send(
-                .counters(project: project, counters: counters.map { (worker: $0.key, counter: $0.value) })
+        let renewals = group.map {
+            (
+                keys: ProjectKeys(prefix: configuration.prefix, project: $0.project), worker: $0.name,
+                about: report($0.project)
             )
         }
+        let call =
+            group.count == 1
+            ? FunctionLibrary.renew(renewals[0].keys, worker: renewals[0].worker, about: renewals[0].about)
+            : FunctionLibrary.renew(renewals)
+        connection?.send(call, timeoutMs: configuration.renewMs) { result in
+            switch result {
+            case .success(let value):
+                let replies = group.count == 1 ? [value] : value.array ?? []
+                for (lease, reply) in zip(group, replies) { self.renewed(lease.project, lease.name, reply, sentAt) }
+            case .failure(let error):
+                // An older library, or a project that this user may not write, must not cost the others their leases.
+                guard group.count > 1, !error.isTransient else { return }
+                self.singlyUntil = self.turn + Self.turnsSingly
+                for lease in group { self.renew([lease], by: connection) }
+            }
+        }
+    }
+
+    private func renewed(_ project: String, _ name: String, _ value: RedisValue, _ sentAt: UInt64) {
+        guard let reply = RenewReply(value) else { return }
+        guard case .ok(let counters) = reply else { return reports.send(.fenced(project: project, name: name)) }
+        leases.renewed(project, name: name, until: sentAt + configuration.leaseSpanNs)
+        reports.send(.counters(project: project, counters: counters.map { (worker: $0.key, counter: $0.value) }))
+    }
+
+    /// This worker's report of itself, which is written at a change, and at every second renewal.
+    private func report(_ project: String) -> String? {
+        let text = card.text(leases.report(in: project))
+        let mayWait = 4 * configuration.renewMs <= configuration.leaseMs
+        guard !mayWait || turn.isMultiple(of: 2) || written[project] != text else { return nil }
+        written[project] = text
+        return text
     }
 }
 

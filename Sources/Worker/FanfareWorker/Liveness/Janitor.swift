@@ -8,7 +8,11 @@ final class Janitor {
     private let project: ProjectContext
     /// Cursor of the search for jobs to repair.
     private var cursor = "0"
+    /// Minutes so far; the projects of a worker begin at different ones.
+    private var minute = Int.random(in: 0..<quietMinutes)
 
+    /// A quiet project is cleaned this often.
+    private static let quietMinutes = 10
     private static let everyMs: Int64 = 60_000
     private static let jobsAtOnce = 100
     /// A consumer without pending entries that has been idle for this long.
@@ -17,7 +21,11 @@ final class Janitor {
     init(project: ProjectContext) { self.project = project }
 
     func start() {
-        project.every(milliseconds: Self.everyMs) { [weak self] in self?.clean() }
+        project.every(milliseconds: Self.everyMs) { [weak self] in
+            guard let self else { return }
+            minute += 1
+            if !project.isQuiet || minute.isMultiple(of: Self.quietMinutes) { clean() }
+        }
     }
 
     func clean() {

@@ -10,6 +10,8 @@ final class StateCheck {
     private let project: ProjectContext
     private var reports: [RedisFault: LogThrottle] = [:]
     private var checks = LogThrottle(seconds: 5)
+    /// Of the last check: an earlier one that is delayed is left out.
+    private var number = 0
 
     init(project: ProjectContext) { self.project = project }
 
@@ -19,7 +21,16 @@ final class StateCheck {
         check()
     }
 
-    func check() {
+    func check(afterMs milliseconds: Int64 = 0) {
+        number += 1
+        guard milliseconds > 0 else { return ask() }
+        project.loop.schedule(afterMilliseconds: milliseconds) { [weak self, number] in
+            if let self, number == self.number { ask() }
+        }
+    }
+
+    private func ask() {
+        guard project.redis.state == .ready else { return }
         project.redis.send(FunctionLibrary.check(project.keys)) { [weak self] result in
             guard let self else { return }
             switch result {

@@ -11,8 +11,7 @@ final class HistoryRecorder {
     private let gauges: ProjectGauges
     private var plan: HistoryPlan
     /// After the end of a slot of ten seconds, so that the workers of a fleet do not write at once.
-    private let delayMs = Int64.random(in: 100...1_500)
-
+    private static let delayMs = Int64.random(in: 100...1_500)
     private static let slotMs: Int64 = 10_000
     private static let timeoutMs: Int64 = 5_000
 
@@ -24,7 +23,7 @@ final class HistoryRecorder {
     }
 
     func start() {
-        let wallMs = max(0, project.wallMs - delayMs)
+        let wallMs = max(0, project.wallMs - Self.delayMs)
         project.loop.schedule(afterMilliseconds: Self.slotMs - wallMs % Self.slotMs) { [weak self] in
             guard let self else { return }
             write()

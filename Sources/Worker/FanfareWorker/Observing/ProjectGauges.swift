@@ -19,10 +19,18 @@ final class ProjectGauges {
     private let managementConnections: GaugeCell
     private let info: GaugeCell
     private var isReading = false
-    private var nextRead: UInt64 = 0
+    private var lastRead: UInt64?
+    private var firstRead: UInt64 = 0
 
     /// Time between two calls of `fleet`, whose answer is small and bounded.
     private static let readNs: UInt64 = 5_000_000_000
+    /// The same while the project is quiet.
+    private static let quietReadNs: UInt64 = 45_000_000_000
+    /// Whether the project was quiet at the last reading: its figures then stay.
+    private var wasQuiet = false
+    /// The status of a quiet project, and until when it is taken for the present one.
+    private var quietStatus: (status: WorkerStatus.Project, until: UInt64)?
+    private static let quietStatusNs: UInt64 = 1_000_000_000
 
     init(
         project: ProjectContext,
@@ -49,6 +57,7 @@ final class ProjectGauges {
     var isAnythingWaiting: Bool { fleet.waiting > 0 }
 
     func update() {
+        guard !isKnown else { return }
         inFlight.set(project.machine.inFlight)
         limit.set(project.machine.limit.limit)
         unwritten.set(project.machine.gate.uncommitted)
@@ -59,6 +68,9 @@ final class ProjectGauges {
         readFleet()
     }
 
+    /// Whether the project is quiet, and was looked at a moment ago.
+    private var isKnown: Bool { project.isQuiet && project.loop.now < quietStatus?.until ?? 0 }
+
     /// Sets what this worker holds to 0.
     func close() {
         for gauge in [inFlight, limit, unwritten, ready, connections, managementConnections, info] { gauge.set(0) }
@@ -66,6 +78,13 @@ final class ProjectGauges {
 
     /// Whether the project can send, and the reason if not.
     func status() -> WorkerStatus.Project {
+        if isKnown, let quietStatus { return quietStatus.status }
+        let status = presentStatus()
+        quietStatus = (status, project.loop.now + Self.quietStatusNs)
+        return status
+    }
+
+    private func presentStatus() -> WorkerStatus.Project {
         let gate = project.machine.gate
         let credential = credentials.readiness()
         let canSend = credential == .ready
@@ -79,6 +98,9 @@ final class ProjectGauges {
             switch credential {
             case .pending: reason = .credentialPending
             case .failed(let failure): reason = .credentialFailed(failure)
+            // A quiet project reads no news until it has something to send.
+            case .ready where project.isQuiet:
+                reason = project.leaseHolds ? gate.reason(for: .claiming, now: project.loop.now) : .leaseLost
             case .ready: reason = gate.reason(for: .sending, now: project.loop.now)
             }
         }
@@ -90,11 +112,19 @@ final class ProjectGauges {
         )
     }
 
+    /// Delays the first reading: a thousand projects that are opened together keep Redis busy without it.
+    func readFirst(afterMs milliseconds: Int64) {
+        if lastRead == nil { firstRead = project.loop.now + UInt64(milliseconds) * 1_000_000 }
+    }
+
     private func readFleet() {
         let now = project.loop.now
+        let nextRead =
+            lastRead.map { $0 + (project.isQuiet && wasQuiet ? Self.quietReadNs : Self.readNs) }
+            ?? (project.isQuiet ? firstRead : 0)
         guard now >= nextRead, !isReading, project.isReady, project.redis.state == .ready else { return }
         isReading = true
-        nextRead = now + Self.readNs
+        (lastRead, wasQuiet) = (now, project.isQuiet)
         project.redis.send(FunctionLibrary.fleet(project.keys, most: 1)) { [weak self] result in
             guard let self else { return }
             isReading = false

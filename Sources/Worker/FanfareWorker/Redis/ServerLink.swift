@@ -30,6 +30,12 @@ final class ServerLink {
     private var lossReports = LogThrottle(seconds: 10)
     private var notice = ConditionNotice(patienceSeconds: 5)
     private let sentinelsAgree: GaugeCell?
+    private let quietWatch: QuietWatch
+    private let timers: SharedTimers
+    private var countTimer: TimerID?
+    private var runnersByID: [String: ProjectRunner] = [:]
+    /// What is left of opening the projects on this connection.
+    private var openings = ProjectOpenings([], isSameServer: true, now: 0)
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
     /// See ``Reclaimer/onLost``.
@@ -76,6 +82,10 @@ final class ServerLink {
             consumer: configuration.name,
             logger: logger
         )
+        timers = SharedTimers(loop: loop)
+        quietWatch = QuietWatch(redis: redis, prefix: configuration.prefix, leaseMs: configuration.leaseMs)
+        quietWatch.runners = { [weak self] in self?.runners ?? [] }
+        quietWatch.runner = { [weak self] in self?.runner(of: $0) }
         for project in projects { try open(project) }
     }
 
@@ -92,6 +102,7 @@ final class ServerLink {
             leases: leases,
             quarantine: quarantine,
             pools: pools,
+            timers: timers,
             registry: registry,
             logger: logger
         )
@@ -100,6 +111,7 @@ final class ServerLink {
         leases.open(project.id)
         quarantine.add(project.id)
         runners.append(runner)
+        runnersByID[project.id] = runner
         runners.first?.context.isFirst = true
         reader.add(runner)
         runner.intake.onHandedOver = { [weak self] in self?.reader.readIfPossible() }
@@ -118,6 +130,7 @@ final class ServerLink {
         closedProjects[runner.id] = runner.session.remains
         reader.remove(runner)
         runners.removeAll { $0 === runner }
+        if runnersByID[runner.id] === runner { runnersByID[runner.id] = nil }
         runners.first?.context.isFirst = true
         quarantine.remove(runner.id)
         leases.close(runner.id)
@@ -133,6 +146,8 @@ final class ServerLink {
 
     var isLoaded: Bool { session.isLoaded }
 
+    func runner(of project: String) -> ProjectRunner? { runnersByID[project] }
+
     /// Whether no project uses the link or will be opened again on it.
     var isUnused: Bool { runners.isEmpty && closedProjects.isEmpty }
 
@@ -143,6 +158,7 @@ final class ServerLink {
         redis.onFunctionMissing = { [weak self] in self?.handle(.functionMissing) }
         redis.connect()
         reader.start()
+        countTimer = loop.every(milliseconds: QuietWatch.everyMs) { [weak self] in self?.quietWatch.count() }
         if configuration.usesSentinels {
             loop.every(milliseconds: 1_000) { [weak self] in self?.checkSentinels() }
         }
@@ -177,7 +193,11 @@ final class ServerLink {
         }
     }
 
-    func close() { redis.close() }
+    func close() {
+        if let countTimer { loop.cancel(countTimer) }
+        timers.close()
+        redis.close()
+    }
 
     private func changed(_ state: RedisState) {
         for runner in runners { runner.session.handle(.disconnected) }
@@ -233,8 +253,19 @@ final class ServerLink {
         lossReports.reset()
         logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
         if !isSameServer { for id in closedProjects.keys { closedProjects[id]?.missedFailover = true } }
-        for runner in runners { runner.connected(isSameServer: isSameServer) }
+        openings = ProjectOpenings(runners, isSameServer: isSameServer, now: loop.now)
+        openMore()
         reader.readIfPossible()
+    }
+
+    private func openMore() {
+        guard !openings.isDone else { return }
+        let connection = session.connection
+        loop.schedule(afterMilliseconds: ProjectOpenings.everyMs) { [weak self] in
+            guard let self, session.connection == connection else { return }
+            openings.openNext(now: loop.now)
+            openMore()
+        }
     }
 
     // MARK: The preparation

@@ -23,7 +23,7 @@ import Testing
         #expect(credential.headers.json.first == "Authorization: key=secret")
         #expect(credential.readiness() == .ready && !credential.isStuck && !credential.isFresh)
         let failure = Failure(error: .unspecified, action: .fixCredentials, rawError: "no", httpStatus: 401)
-        credential.refusal = failure
+        credential.failure = failure
         #expect(credential.readiness() == .failed(failure))
         credential.retryFailed()
         #expect(credential.readiness() == .ready, "the project's probe tries it")

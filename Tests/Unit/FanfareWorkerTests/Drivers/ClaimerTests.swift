@@ -79,9 +79,9 @@ import Testing
     // MARK: Answers
 
     @Test func answerDecidesWhenTheNextClaimFollows() {
-        let answers: [(reply: RedisValue, ms: Int)] = [
-            (reply(), 100), (reply(unfinished: 1), 50), (reply(unfinished: 1, nextDueInMs: 20), 20),
-            (reply(nextDueInMs: 900), 100),
+        let answers: [(reply: RedisValue, ms: Int?)] = [
+            (reply(unfinished: 1), 50), (reply(unfinished: 1, nextDueInMs: 20), 20), (reply(nextDueInMs: 900), 900),
+            (reply([.text("suspect"), .text("shared")]), 250), (reply(), nil),
         ]
         claimer.claim()
         for (answer, milliseconds) in answers {

@@ -1,3 +1,4 @@
+import EventLoop
 import RedisTransport
 import StreamWire
 
@@ -22,6 +23,7 @@ final class FakeConnection: CommandConnection {
             case "register": .pairs(["outcome": .text("ok"), "news_cursor": .text("9")])
             case "reconcile": .pairs(["freed": .integer(0), "lost": .array([])])
             case "record": .pairs(["outcome": .text("ok")])
+            case "EXISTS", "XLEN": .integer(0)
             case "claim": .claimed(nowMs: SystemClock.nowMs)
             default: .status("OK")
             }
@@ -117,7 +119,8 @@ final class FakeConnection: CommandConnection {
             return String(decoding: command.bytes[start..<end], as: UTF8.self)
         }
         guard words[0] == "FCALL", words[1].hasPrefix(FunctionLibrary.name + "_") else { return words }
-        return [String(words[1].dropFirst(FunctionLibrary.name.count + 1))] + words.dropFirst(4)
+        let function = String(words[1].dropFirst(FunctionLibrary.name.count + 1))
+        return [function] + words.dropFirst(3 + (Int(words[2]) ?? 1))
     }
 }
 

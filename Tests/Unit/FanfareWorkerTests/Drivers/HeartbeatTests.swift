@@ -96,6 +96,52 @@ import Testing
         #expect(bench.reports == ["p w.0.1=4"])
     }
 
+    @Test func leasesOfSeveralProjectsAreRenewedByOneCall() throws {
+        let bench = try Bench()
+        for project in ["p", "q"] { bench.hold(project) }
+        _ = started(bench)
+        #expect(bench.redis.waiting.map(\.name) == ["renewals"])
+        bench.redis.answer(.array([.text("fenced"), .error("WRONGTYPE a key")]))
+        bench.loop.advance()
+        let first = try #require(bench.reports.first)
+        #expect(bench.reports.count == 1 && first.hasSuffix(" w.0.1 fenced"))
+        bench.loop.advance(milliseconds: 2_000)
+        bench.redis.answer(.array([Self.ok, Self.ok]))
+        bench.loop.advance()
+        #expect(bench.reports.dropFirst().sorted() == ["p w.0.1=4", "q w.0.1=4"])
+        #expect(bench.leases.validUntil("p") > 1 && bench.leases.validUntil("q") > 1)
+    }
+
+    /// Another version's library knows `renew` only.
+    @Test func leasesAreRenewedOneByOneWhereTheLibraryIsOlder() throws {
+        let bench = try Bench()
+        for project in ["p", "q"] { bench.hold(project) }
+        _ = started(bench)
+        #expect(bench.redis.removeNames() == ["renewals"])
+        bench.redis.fail(.functionNotFound)
+        #expect(bench.redis.removeNames() == ["renew", "renew"], "the leases of this turn")
+        bench.loop.advance(milliseconds: 2_000)
+        #expect(bench.redis.removeNames() == ["renew", "renew"])
+        bench.loop.advance(milliseconds: 60_000)
+        #expect(bench.redis.removeNames().last == "renewals", "the library may have been loaded again")
+    }
+
+    /// Its text is long, and the same at most renewals.
+    @Test func reportIsWrittenAtAChangeAndEverySecondTime() throws {
+        let bench = try Bench()
+        bench.hold("p")
+        bench.driver.start()
+        bench.redis.becomeReady()
+        var counts: [Int] = []
+        for turn in 0..<6 {
+            if turn == 3 { bench.leases.setReport(WorkerReport(inFlight: 7), in: "p") }
+            bench.loop.advance(milliseconds: 2_000)
+            counts.append(bench.redis.waiting[0].words.count)
+            bench.redis.answer(Self.ok)
+        }
+        #expect(counts == [3, 2, 3, 3, 3, 2])
+    }
+
     @Test(arguments: [nil, RedisValue.text("unheard of")]) func leaseWithoutAnAnswerEnds(_ answer: RedisValue?) throws {
         let bench = try Bench()
         bench.hold("p")

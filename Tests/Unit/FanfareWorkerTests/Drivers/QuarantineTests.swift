@@ -55,7 +55,7 @@ import Testing
 
     // MARK: The runner's reports
 
-    @Test func projectIsQuietAtTheEndOfATurnWithoutUnwrittenResults() throws {
+    @Test func projectIsQuietWithoutUnwrittenResults() throws {
         let bench = try DriverBench()
         let quarantine = bench.context.quarantine
         quarantine.onBegin = { [begun] in begun.stays.append($0) }
@@ -64,9 +64,10 @@ import Testing
         bench.writer.write(DriverBench.flush("a"))
         quarantine.handle(.enter("q", .exclusive))
         #expect(bench.sent() == ["record"])
+        bench.runner.reportToQuarantine()
         #expect(begun.stays == [], "a result is not written")
         bench.redis.answer(.pairs(["outcome": .text("ok")]))
-        bench.loop.advance()
+        bench.runner.reportToQuarantine()
         #expect(begun.stays == [Stay("q", .exclusive)])
     }
 

@@ -269,7 +269,8 @@ import Testing
         bench.redis.answer(.status("OK"))
         bench.redis.answer(.text(bench.info))
         let ofProject = ["check", "XGROUP", "reconcile", "register"]
-        #expect(bench.sent() == ["INFO"] + ofProject + ofProject)
+        // The check of the second one follows later: it takes Redis long.
+        #expect(bench.sent() == ["INFO"] + ofProject + ofProject.dropFirst())
     }
 
     @Test func projectThatIsOpenedLaterIsComparedAlone() throws {

@@ -87,10 +87,10 @@ import Testing
         var project = WorkerConfiguration.Project.legacy("p")
         project.settings.quotaPerMinute = 777
         bench.reload([project])
+        bench.loop.advance(milliseconds: 1)
+        #expect(bench.redis.waiting.first { $0.name == "claim" }?.words.contains("777") == true)
         bench.settle()
         #expect(bench.leases.held.map(\.name) == ["w.0.1"])
-        bench.loop.advance(milliseconds: 100)
-        #expect(bench.redis.waiting.first { $0.name == "claim" }?.words.contains("777") == true)
     }
 
     /// The end of the drain finds the state that is wanted by then.
