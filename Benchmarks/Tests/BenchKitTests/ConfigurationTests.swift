@@ -13,6 +13,15 @@ struct ConfigurationTests {
         #expect(text.contains("  demo:\n    quota_per_minute: 1000000000\n    transport: v1\n    credentials: /c\n"))
     }
 
+    @Test func eachOfSeveralProjectsHasItsBlock() {
+        var settings = WorkerSettings()
+        settings.projects = 3
+        #expect(settings.projectNames == ["demo", "demo-1", "demo-2"])
+        let lines = settings.text(redisURL: "unix:///r", target: target).split(separator: "\n")
+        #expect(lines.filter { $0.hasPrefix("  demo") } == ["  demo:", "  demo-1:", "  demo-2:"])
+        #expect(lines.count { $0 == "    credentials: /c" } == 3)
+    }
+
     @Test func settingsAreWritten() {
         var settings = WorkerSettings()
         settings.project = "mixed"

@@ -14,6 +14,12 @@ struct GoalTests {
         #expect(Goal("m", .atLeast(98), figure: figure).verdict == verdict)
     }
 
+    @Test func shortRunJudgesNothing() {
+        var goal = Goal("m", .atMost(10), figure: 216)
+        goal.isJudged = false
+        #expect(goal.verdict == .unjudged && goal.row("s")[4] == "run too short")
+    }
+
     @Test func noFigureIsNoVerdict() {
         let goal = Goal("m", .atLeast(98), unit: " %", decimals: 1, figure: nil)
         #expect(goal.verdict == .unmeasured)

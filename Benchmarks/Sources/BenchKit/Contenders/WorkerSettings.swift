@@ -1,6 +1,8 @@
 /// How workers are configured.
 struct WorkerSettings {
     var project = Sink.project
+    /// How many projects have these settings; see ``projectNames``.
+    var projects = 1
     /// `v1` or `legacy`.
     var transport = "v1"
     var engine = HTTPEngine.curl
@@ -21,6 +23,9 @@ struct WorkerSettings {
 
     private static let defaultWindow = 128
 
+    /// ``project``, and after it numbered ones.
+    var projectNames: [String] { [project] + (1..<max(2, projects)).prefix(projects - 1).map { "\(project)-\($0)" } }
+
     /// The configuration file's text.
     func text(redisURL: String, target: Target) -> String {
         let worker = Self.block(
@@ -28,25 +33,26 @@ struct WorkerSettings {
             [("max_in_flight", maximumInFlight), ("max_lanes", maximumLanes), ("window", window)],
             indent: ""
         )
-        let project = Self.block(
-            self.project,
-            [
-                ("quota_per_minute", quotaPerMinute), ("active_fanouts", activeFanouts), ("fanout_rate", fanoutRate),
-            ],
-            indent: "  "
-        )
         let secret =
             transport == "v1"
             ? "credentials: \(target.credentials)" : "server_key_file: \(target.serverKey)"
+        let blocks = projectNames.map { name in
+            let limits = Self.block(
+                name,
+                [
+                    ("quota_per_minute", quotaPerMinute), ("active_fanouts", activeFanouts),
+                    ("fanout_rate", fanoutRate),
+                ],
+                indent: "  "
+            )
+            return limits + "    transport: \(transport)\n    \(secret)\n    endpoint: \(target.origin)\n"
+        }
         // curl is the default, and workers of `--before` may not know the setting.
         let engine = engine == .curl ? "" : "http_engine: \(engine.rawValue)\n"
         return """
             redis: { url: "\(redisURL)" }
             \(engine)\(worker)projects:
-            \(project)    transport: \(transport)
-                \(secret)
-                endpoint: \(target.origin)
-            tls: { ca_file: \(target.authority) }
+            \(blocks.joined())tls: { ca_file: \(target.authority) }
 
             """
     }

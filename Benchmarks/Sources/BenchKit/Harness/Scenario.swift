@@ -23,6 +23,7 @@ enum Scenarios {
             ScaleScenario.self,
             FanoutsScenario.self,
             QuotaScenario.self,
+            IdleScenario.self,
             EstimateScenario.self,
         ]
     }

@@ -31,7 +31,7 @@ struct Goal: Encodable, Equatable {
         private enum Key: CodingKey { case atMost, atLeast }
     }
 
-    enum Verdict: String, Encodable { case met, missed, unmeasured = "not measured" }
+    enum Verdict: String, Encodable { case met, missed, unmeasured = "not measured", unjudged = "run too short" }
 
     /// What is measured, in words.
     let measure: String
@@ -41,6 +41,8 @@ struct Goal: Encodable, Equatable {
     let decimals: Int
     /// nil where this run has no such figure.
     let figure: Double?
+    /// Whether the run is long enough to judge the figure.
+    var isJudged = true
 
     init(_ measure: String, _ bound: Bound, unit: String = "", decimals: Int = 2, figure: Double?) {
         self.measure = measure
@@ -52,6 +54,7 @@ struct Goal: Encodable, Equatable {
 
     var verdict: Verdict {
         guard let figure else { return .unmeasured }
+        guard isJudged else { return .unjudged }
         return bound.holds(figure) ? .met : .missed
     }
 

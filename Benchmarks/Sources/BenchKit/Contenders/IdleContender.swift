@@ -1,0 +1,96 @@
+internal import Foundation
+
+/// Workers that serve many projects and have nothing to send, or little in a few of them.
+struct IdleContender: Contender {
+    static let redisShare = Measure.figure("redis_percent", "Redis %", decimals: 2)
+    static let workerShare = Measure.figure("worker_percent", "a worker %", decimals: 2)
+    static let commands = Measure.figure("commands_per_second", "commands/s", decimals: 0)
+    static let served = Measure.figure("serve_seconds", "served s", decimals: 2)
+
+    let name: String
+    let summary: String
+    private let bench: Bench
+    private let projects: Int
+    private let workers: Int
+    /// Projects that get a push to one recipient five times a second.
+    private let busy: Int
+    private let seconds: Double
+
+    init(_ bench: Bench, name: String, projects: Int, workers: Int, busy: Int = 0, seconds: Double) {
+        (self.name, self.bench, self.projects, self.workers) = (name, bench, projects, workers)
+        (self.busy, self.seconds) = (busy, seconds)
+        summary =
+            "\(projects) projects, \(workers) workers, " + (busy == 0 ? "nothing to send" : "\(busy) projects busy")
+    }
+
+    /// - Parameter sends: not used: time is what passes.
+    func run(sends: Int) throws -> RunSample {
+        let sink = try bench.sink()
+        defer { sink.stop() }
+        var settings = WorkerSettings()
+        settings.projects = projects
+        let started = Patience.now()
+        let fleet = try bench.fleet(sink.target, workers: workers, settings: settings)
+        defer { fleet.stop() }
+        let names = settings.projectNames
+        try waitUntilServed(names, by: fleet)
+        let served = Patience.now() - started
+        // What follows a start once, such as the checks of each project, is over.
+        try pass(15 + Double(projects) / 20, fleet) {}
+        let before = try commandsSoFar(fleet.redis)
+        var pushed = 0
+        let (_, reading) = try fleet.meter(sink: nil) {
+            try pass(seconds, fleet) {
+                for project in names.prefix(busy) {
+                    pushed += 1
+                    let job = JobWatch(redis: fleet.redis, project: project, id: "single-\(pushed)")
+                    try job.push(.tokens(#"["token-\#(pushed)"]"#))
+                }
+            }
+        }
+        let commands = try commandsSoFar(fleet.redis) - before
+        let wall = reading.wallSeconds
+        return reading.sample(
+            sends: max(1, pushed),
+            figures: [
+                Self.redisShare.name: 100 * reading.redisCPUSeconds / wall,
+                Self.workerShare.name: 100 * reading.cpuSeconds / wall / Double(workers),
+                Self.commands.name: Double(commands) / wall, Self.served.name: served,
+            ]
+        )
+    }
+
+    /// Each project has the lease of each worker, and a worker that reads its stream.
+    private func waitUntilServed(_ projects: [String], by fleet: Fleet) throws {
+        var rest = projects[...]
+        try Patience.wait(for: "the projects to be served", seconds: 120, every: 0.02) { () -> Void? in
+            try fleet.throwIfEnded()
+            while let project = rest.first {
+                let leases = try fleet.redis.client.send("HLEN", "fanfare:{\(project)}:leases")
+                guard case .integer(let count) = leases, count >= workers else { return nil }
+                let groups = try fleet.redis.client.send("XINFO", "CONSUMERS", "fanfare:{\(project)}:jobs", "fanfare")
+                guard case .array(let consumers) = groups, consumers.count >= workers else { return nil }
+                rest = rest.dropFirst()
+            }
+            return ()
+        }
+    }
+
+    private func commandsSoFar(_ redis: PrivateRedis) throws -> Int {
+        guard case .text(let text) = try redis.client.send("INFO", "commandstats") else { return 0 }
+        return text.split(whereSeparator: \.isNewline).reduce(0) { sum, line in
+            let calls = line.split(separator: "calls=").dropFirst().first?.prefix { $0.isNumber }
+            return sum + (calls.flatMap { Int($0) } ?? 0)
+        }
+    }
+
+    /// Time passes while the workers work; one that ends is an error. `body` runs five times a second.
+    private func pass(_ seconds: Double, _ fleet: Fleet, _ body: () throws -> Void) throws {
+        let end = Patience.now() + seconds
+        try Patience.wait(for: "the time to pass", seconds: seconds + 30, every: 0.2) { () -> Void? in
+            try fleet.throwIfEnded()
+            try body()
+            return Patience.now() >= end ? () : nil
+        }
+    }
+}
