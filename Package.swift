@@ -258,9 +258,7 @@ let integrationTests: Floor = [
         "FanfareDashboard", "FanfareClient", "FanfareHTTP", "FanfareRedis", "FanfareJSON", "FanfareMetrics",
         "FanfareModel", "FanfarePages", "RedisTransport", "StreamWire", "TestSupport", logging,
     ],
-    "StreamWireTests": [
-        "EventLoop", "FanfareCore", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport",
-    ],
+    "StreamWireTests": ["EventLoop", "FanfareCore", "StreamWire", "FanfareModel", "RedisTransport", "TestSupport"],
     "SocketTransportTests": ["SocketTransport", "EventLoop", "TestSupport"],
     "RedisConnectionTests": ["RedisTransport", "OpenSSLKit", "EventLoop", "StreamWire", "TestSupport"],
     "WorkerRedisTests": [
