@@ -35,7 +35,7 @@ public struct SessionMachine: Sendable {
         case pausing
         /// Sends and claims may begin. Followed by `rechecking`.
         case ready(since: UInt64)
-        /// The same, while a comparison is in flight: it is repeated once a lease. Followed by `ready`.
+        /// The same, while a comparison is in flight: it is repeated once a lease while there are jobs. Followed by `ready`.
         case rechecking
         /// The project has ended in this worker. Followed by no state.
         case closed
@@ -62,7 +62,7 @@ public struct SessionMachine: Sendable {
         case disconnected
         case answered(Answer, connection: Int)
         case timer(Timer, connection: Int)
-        /// Comes several times a second.
+        /// Comes several times a second while the project is not quiet.
         case tick
         /// This worker's name was declared dead.
         case declaredDead

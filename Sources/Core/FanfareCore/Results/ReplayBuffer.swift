@@ -39,6 +39,8 @@ public struct ReplayBuffer {
     /// - Parameter awaitsReplicas: whether to keep results until a replica has them; see ``markReplicated(upTo:)``.
     public init(awaitsReplicas: Bool = false) { replicatedUpTo = awaitsReplicas ? 0 : nil }
 
+    public var isEmpty: Bool { spans.isEmpty }
+
     /// - Parameter time: nanoseconds on a clock that is never set, as everywhere here.
     public mutating func markReplicated(upTo time: UInt64) {
         if let replicatedUpTo { self.replicatedUpTo = max(replicatedUpTo, time) }

@@ -28,8 +28,8 @@ final class ProjectContext {
     let meters: ProjectMeters
     /// Whether this is the first project on its connection: all projects of a server share its memory, and one reports it.
     var isFirst = false
-    /// See ``ClaimPlan/isQuiet``; kept here because a thousand projects are asked many times a second. This worker holds
-    /// nothing of a quiet project: an entry that it reads is preceded by a claim.
+    /// See ``ClaimPlan/isQuiet``; kept here because a thousand projects are asked many times a second. This worker
+    /// holds nothing of a quiet project: a claim precedes an entry that it reads.
     var isQuiet = false
     /// Timers that last until ``close()``.
     private var timers: [SharedTimers.ID] = []

@@ -130,8 +130,12 @@ final class ProjectRunner {
     /// Whether entries may be read: the stream's group exists and the worker is registered.
     var isReady: Bool { session.hasGroup && context.leaseHolds && !context.isDraining }
 
-    /// Whether this worker holds nothing of the project, and has written every result.
-    var isEmptyHanded: Bool { context.machine.isEmpty && isWritten }
+    /// Whether this worker holds nothing of the project, and has no result that Redis may lack.
+    ///
+    /// - Parameter isSameServer: false if Redis may lack results that it has confirmed.
+    func isEmptyHanded(isSameServer: Bool) -> Bool {
+        context.machine.isEmpty && isWritten && (isSameServer || writer.replayBuffer.isEmpty)
+    }
 
     /// Whether the worker is registered, and its batches were compared on this connection.
     var isOpened: Bool { session.isRegistered && session.isCompared }

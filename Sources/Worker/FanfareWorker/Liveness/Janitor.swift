@@ -11,7 +11,7 @@ final class Janitor {
     /// Minutes so far; the projects of a worker begin at different ones.
     private var minute = Int.random(in: 0..<quietMinutes)
 
-    /// A quiet project is cleaned this often.
+    /// Time between two cleanings of a quiet project.
     private static let quietMinutes = 10
     private static let everyMs: Int64 = 60_000
     private static let jobsAtOnce = 100

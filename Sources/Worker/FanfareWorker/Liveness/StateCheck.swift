@@ -4,7 +4,7 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// Checks the types of the project's keys and the user's rights in Redis, when the worker connects and after a
+/// Checks the types of the project's keys and the user's rights in Redis, after each connection and after a
 /// permanent error. Logs each fault with its remedy.
 final class StateCheck {
     private let project: ProjectContext

@@ -5,7 +5,8 @@ internal import FanfareModel
 internal import RedisTransport
 internal import StreamWire
 
-/// Updates the gauges of one project: from this worker's roles with each call, from Redis once in five seconds.
+/// Updates the gauges of one project: from this worker's roles with each call, from Redis once in five
+/// seconds, and less often while the project is quiet.
 final class ProjectGauges {
     private let project: ProjectContext
     private let channels: ProjectChannels

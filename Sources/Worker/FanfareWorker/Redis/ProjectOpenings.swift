@@ -17,8 +17,8 @@ struct ProjectOpenings {
     /// worker may claim what a new primary has forgotten, so their results cannot wait.
     init(_ runners: [ProjectRunner], isSameServer: Bool, now: UInt64) {
         self.isSameServer = isSameServer
-        let busy = runners.filter { !$0.isEmptyHanded }
-        waiting = runners.filter(\.isEmptyHanded)[...]
+        let busy = runners.filter { !$0.isEmptyHanded(isSameServer: isSameServer) }
+        waiting = runners.filter { $0.isEmptyHanded(isSameServer: isSameServer) }[...]
         group = busy[...]
         for runner in busy { runner.connected(isSameServer: isSameServer) }
         if busy.isEmpty { openNext(now: now) } else { groupEndsNs = now + Self.patienceNs }

@@ -33,5 +33,8 @@ import Testing
         timers.cancel(first)
         loop.advance(milliseconds: 10)
         #expect(heard == "ababcb")
+        timers.close()
+        loop.advance(milliseconds: 100)
+        #expect(heard == "ababcb", "no timer is left")
     }
 }
