@@ -201,7 +201,7 @@ local function project_ms(base, worker_clock, control)
   elseif now > seen + CLOCK_STEP then
     if not worker_clock then return seen + CLOCK_STEP, wall end
     local expected = math.max(seen, worker_clock)
-    if worker_clock > 0 and math.abs(now - expected) > CLOCK_STEP then now = expected end
+    if worker_clock > 0 and now > expected + CLOCK_STEP then now = expected end
   end
   if worker_clock then
     if now ~= wall + offset then
