@@ -11,11 +11,14 @@ private let data = #"{"data":{"k":"v"}}"#
     private static let statuses = [401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"]
 
     /// FCM refuses tokens that begin with `bad-`, without its own code.
-    private func refuseBadTokens(_ rig: Rig, _ status: Int) async throws {
+    ///
+    /// - Parameter delayMs: how long each refusal takes.
+    private func refuseBadTokens(_ rig: Rig, _ status: Int, delayMs: Int = 0) async throws {
         let name = Self.statuses[status] ?? ""
         let body = #"{\"error\":{\"code\":\#(status),\"message\":\"m\",\"status\":\"\#(name)\"}}"#
         _ = try await rig.addFault(
-            #"{"match":{"path":"/v1/","token_prefix":"bad-"},"action":{"status":\#(status),"body":"\#(body)"}}"#
+            #"{"match":{"path":"/v1/","token_prefix":"bad-"},"#
+                + #""action":{"status":\#(status),"body":"\#(body)","delay_ms":\#(delayMs)}}"#
         )
     }
 
@@ -95,7 +98,8 @@ private let data = #"{"data":{"k":"v"}}"#
     @Test func refusedRecipientsInARowOfOneJobStopNoOtherJob() async throws {
         try await withRig { rig in
             try await rig.startSandbox()
-            try await refuseBadTokens(rig, 403)
+            // The worker learns of the block, by a claim, before it sends to the good ones.
+            try await refuseBadTokens(rig, 403, delayMs: 50)
             try await rig.startWorker(try rig.configuration(worker: "max_in_flight: 5, watermark_step: 5"))
             try await expectSent(rig, ["warm"])
             let tokens = (0..<60).map { "bad-\($0)" } + (0..<40).map { "good-\($0)" }
