@@ -35,8 +35,8 @@ struct IdleContender: Contender {
         let names = settings.projectNames
         try waitUntilServed(names, by: fleet)
         let served = Patience.now() - started
-        // What follows a start once, such as the checks of each project, is over.
-        try pass(15 + Double(projects) / 20, fleet) {}
+        // What follows a start once is over: the checks of ten projects take a second.
+        try pass(15 + Double(projects) / 10, fleet) {}
         let before = try commandsSoFar(fleet.redis)
         var pushed = 0
         let (_, reading) = try fleet.meter(sink: nil) {
