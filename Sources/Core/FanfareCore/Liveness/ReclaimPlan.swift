@@ -1,7 +1,7 @@
 /// Decides when a worker takes over entries that another consumer read and did not hand over, and how many at once.
 ///
-/// A worker asks once every half lease unless the project is quiet. While there is more, it asks again 20 ms after the answer, but not before it has
-/// read what it was given: other workers have room, too.
+/// A worker asks once every half lease unless the project is quiet. While there is more, it asks again 20 ms after the
+/// answer, but not before it has read what it was given: other workers have room, too.
 public struct ReclaimPlan: Sendable {
     public enum Event: Sendable {
         /// Half a lease has passed since the last one.

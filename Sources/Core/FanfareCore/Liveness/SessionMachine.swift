@@ -35,7 +35,8 @@ public struct SessionMachine: Sendable {
         case pausing
         /// Sends and claims may begin. Followed by `rechecking`.
         case ready(since: UInt64)
-        /// The same, while a comparison is in flight: it is repeated once a lease while there are jobs. Followed by `ready`.
+        /// The same, while a comparison is in flight: it is repeated once a lease while there are jobs. Followed by
+        /// `ready`.
         case rechecking
         /// The project has ended in this worker. Followed by no state.
         case closed

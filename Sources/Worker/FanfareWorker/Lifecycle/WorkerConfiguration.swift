@@ -83,7 +83,8 @@ public struct WorkerConfiguration: Sendable {
         )
     }
 
-    /// How often a worker polls for work, permits and news while its project has jobs; while it has none, and is not quiet.
+    /// How often a worker polls for work, permits and news while its project has jobs; while it has none, and is not
+    /// quiet.
     var pollMs: Int64 { 50 }
     var idlePollMs: Int64 { 250 }
 

@@ -35,7 +35,7 @@ final class ServerLink {
     private var countTimer: TimerID?
     private var runnersByID: [String: ProjectRunner] = [:]
     /// What is left of opening the projects on this connection.
-    private var openings = ProjectOpenings([], isSameServer: true, now: 0)
+    private var openings = OpeningPlan(hasResults: [])
     /// Called when Redis is back after it was away.
     var onReconnected: () -> Void = {}
     /// See ``Reclaimer/onLost``.
@@ -253,18 +253,20 @@ final class ServerLink {
         lossReports.reset()
         logger.info("The worker is connected.", metadata: ["worker": "\(configuration.name)"])
         if !isSameServer { for id in closedProjects.keys { closedProjects[id]?.missedFailover = true } }
-        openings = ProjectOpenings(runners, isSameServer: isSameServer, now: loop.now)
-        openMore()
+        openings = OpeningPlan(hasResults: runners.map { !$0.isEmptyHanded(isSameServer: isSameServer) })
+        openMore(runners, isSameServer: isSameServer)
         reader.readIfPossible()
     }
 
-    private func openMore() {
+    /// Opens the next projects of this connection.
+    private func openMore(_ runners: [ProjectRunner], isSameServer: Bool) {
+        for place in openings.next(now: loop.now, isOpened: { runners[$0].isOpened }) {
+            runners[place].connected(isSameServer: isSameServer, place: place)
+        }
         guard !openings.isDone else { return }
         let connection = session.connection
-        loop.schedule(afterMilliseconds: ProjectOpenings.everyMs) { [weak self] in
-            guard let self, session.connection == connection else { return }
-            openings.openNext(now: loop.now)
-            openMore()
+        loop.schedule(afterMilliseconds: OpeningPlan.everyMs) { [weak self] in
+            if let self, session.connection == connection { openMore(runners, isSameServer: isSameServer) }
         }
     }
 

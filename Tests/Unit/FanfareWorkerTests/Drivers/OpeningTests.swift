@@ -5,7 +5,7 @@ import Testing
 @testable import FanfareWorker
 
 /// In which order the projects of a server are opened on a new connection, and how many at a time.
-@Suite struct ProjectOpeningsTests {
+@Suite struct OpeningTests {
     private let bench: SessionBench
 
     init() throws { bench = try SessionBench(projects: (0..<120).map { "p\($0)" }) }
