@@ -2,7 +2,7 @@
 public enum FunctionLibrary {
     /// Name of the library and prefix of its functions. The version in it grows when an argument, a reply or a meaning
     /// changes: workers of two versions then run their own library side by side, on one state.
-    public static let name = "fanfare_v2"
+    public static let name = "fanfare_v3"
     /// The files of `Library` as the one text that Redis takes; a file calls functions of the files before it.
     public static let source: [UInt8] = [
         PackageResources.base_lua,  // values, `ctl`, the project's time, epochs, news
@@ -30,6 +30,7 @@ public enum FunctionLibrary {
         PackageResources.claim_lua,  // claim: work, permits and news
         PackageResources.record_parts_lua,  // results, feedback and retries of a flush
         PackageResources.record_lua,  // record: one flush
+        PackageResources.compact_lua,  // jobs of one recipient as one text
         PackageResources.repair_lua,  // repair of jobs that never end
         PackageResources.coalesce_lua,  // several calls of intake or record in one
         PackageResources.health_lua,  // what workers report, and the reasons that jobs show for it
@@ -80,7 +81,7 @@ public enum FunctionLibrary {
         case record = "records"
     }
 
-    /// Several calls of one function as one, which answers their replies. An error does not stop the others.
+    /// Several calls of one function as one, some of which may be short, which answers their replies. An error does not stop the others.
     public static func coalesce(_ function: Coalesced, _ keys: ProjectKeys, _ calls: [RedisCommand]) -> RedisCommand {
         let (bytes, words) = calls.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.count) }
         var command = call(function.rawValue, keys, bytes: bytes, words: words)
@@ -89,7 +90,7 @@ public enum FunctionLibrary {
     }
 
     /// Words of a call before its arguments: `FCALL`, the function, 1 and the project's base.
-    private static let callHead = 4
+    static let callHead = 4
 }
 
 extension RedisCommand {

@@ -8,6 +8,8 @@ public struct RedisCommand: Equatable, Sendable {
     public private(set) var ends: [Int] = []
     /// Words that are not in ``bytes``, in their order.
     public private(set) var shared: [SharedWord] = []
+    /// Whether it holds the words of a short call, without the head of a command.
+    public private(set) var isShort = false
 
     /// A word that stays in another buffer and is copied only when the command is written.
     public struct SharedWord: Equatable, Sendable {
@@ -26,6 +28,12 @@ public struct RedisCommand: Equatable, Sendable {
     public init(_ name: String, _ arguments: String...) {
         append(name)
         for argument in arguments { append(argument) }
+    }
+
+    /// The words of a short call, see ``CompactJob``: a part of a command, and none of its own.
+    init(shortCall bytes: Int, words: Int) {
+        reserve(bytes: bytes, words: words)
+        isShort = true
     }
 
     /// A command without arguments yet, and with room for them.
@@ -74,17 +82,34 @@ public struct RedisCommand: Equatable, Sendable {
         append { $0.appendDecimal(Int64(number)) }
     }
 
-    /// Appends copies of another command's words from one of them on, after their number.
+    /// Appends copies of another command's words from one of them on, after their number; that of a short call is negative.
     mutating func appendCounted(_ other: RedisCommand, from first: Int) {
-        append(other.count - first)
+        let first = other.isShort ? 0 : first
+        append(other.isShort ? -other.count : other.count - first)
         guard other.shared.isEmpty else {
             for index in first..<other.count { append(other.word(index)) }
             return
         }
-        let start = other.ends[first - 1]
+        let start = first == 0 ? 0 : other.ends[first - 1]
         let shift = bytes.count - start
         bytes.append(contentsOf: other.bytes[start...])
         for end in other.ends[first...] { ends.append(end + shift) }
+    }
+
+    /// Appends another command's words from one of them on as one word: their lengths, each followed by a comma but the last,
+    /// a colon, and the words.
+    mutating func appendText(of other: RedisCommand, from first: Int) {
+        var start = first == 0 ? 0 : other.ends[first - 1]
+        let content = other.bytes[start...]
+        append { text in
+            for end in other.ends[first...] {
+                text.appendDecimal(Int64(end - start))
+                text.append(UInt8(ascii: ","))
+                start = end
+            }
+            text[text.count - 1] = UInt8(ascii: ":")
+            text.append(contentsOf: content)
+        }
     }
 
     /// Number of words, the command's name included.

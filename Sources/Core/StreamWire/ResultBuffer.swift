@@ -239,6 +239,20 @@ public struct ResultBuffer: Equatable, Sendable {
         if objects.count <= Self.maximumCopied { command.append(objects) } else { command.append(shared: objects[...]) }
     }
 
+    /// Appends what a short call says of its one result: its letter, its object in brackets, or nothing, and its fingerprint.
+    func appendSingle(to command: inout RedisCommand, isIndexed: Bool) {
+        let item = items[0]
+        command.append { $0.append(item.object == .wanted ? item.status.letter & 0xDF : item.status.letter) }
+        command.append(objects)
+        command.append { if isIndexed, item.object == .wanted { item.fingerprint.append(to: &$0) } }
+    }
+
+    /// The field of the job's hash that counts the error of its first failed result; nil when none failed.
+    var failureField: String? { failures.first.map { "error.\($0.text)" } }
+
+    /// Whether one of its results has a status that an attempt did not bring.
+    var hasUnsentStatus: Bool { items.contains { $0.status == .cancelled || $0.status == .expired } }
+
     /// Appends the name `errors`, the errors of the failed results, and a letter for each of these results: `a` for the
     /// first error. Nothing if no result failed.
     func appendErrors(to command: inout RedisCommand) {

@@ -6,7 +6,7 @@ import Testing
 /// `ops/redis/fanfare.acl` against what is really asked of Redis.
 @Suite struct AccessTests {
     /// What a version of the library calls, in an ACL's words. Redis holds functions to the rights of their caller.
-    private func commandsOfTheLibrary(_ version: LibraryVersion = .two) throws -> Set<String> {
+    private func commandsOfTheLibrary(_ version: LibraryVersion = .current) throws -> Set<String> {
         let text = try version.source()
         var commands: Set<String> = []
         for match in text.matches(of: /(?:call\(|write\(|=\s*\{)\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/) {

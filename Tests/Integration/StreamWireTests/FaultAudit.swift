@@ -29,7 +29,7 @@ extension FaultRun {
             let errors = Int(hash["error.UNSPECIFIED_ERROR.none"] ?? "0") ?? -1
             let expectedErrors = counts["failed"] ?? 0
             // The first version counts none.
-            if errors > expectedErrors || (errors < expectedErrors && usedVersions == [.two]) {
+            if errors > expectedErrors || (errors < expectedErrors && usedVersions == [.current]) {
                 wrong.append("\(job): \(errors) errors")
             }
             if hash["retrying"] != "0" || !["done", "cancelled", "expired"].contains(hash["state"] ?? "") {
@@ -67,7 +67,7 @@ extension FaultRun {
         ]
         // The first version keeps no lists of paused jobs; `repair` corrects them.
         if usedVersions.contains(.one) {
-            _ = try await bench.with(.two).call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100))
+            _ = try await bench.with(.current).call(FunctionLibrary.repair(bench.keys, cursor: "0", most: 100))
         }
         let keys = try await bench.call(RedisCommand("KEYS", "*")).array?.compactMap(\.string) ?? []
         var wrong = keys.map { String($0.dropFirst(base.count)) }

@@ -42,7 +42,7 @@ final class FaultRun {
         faultyCall: Int = 0,
         k: Int = 0,
         fault: Fault? = nil,
-        version: @escaping @Sendable (_ call: Int, _ isRepeated: Bool) -> LibraryVersion = { _, _ in .two }
+        version: @escaping @Sendable (_ call: Int, _ isRepeated: Bool) -> LibraryVersion = { _, _ in .current }
     ) async throws {
         (self.bench, self.faultyCall, self.k, self.fault) = (bench, faultyCall, k, fault)
         self.version = version
@@ -56,7 +56,7 @@ final class FaultRun {
     @discardableResult
     func call(_ command: RedisCommand, claimer: String? = nil) async throws -> RedisValue {
         calls += 1
-        if fault != nil { usedVersions.insert(.two) }
+        if fault != nil { usedVersions.insert(.current) }
         if let fault { return try await call(command, claimer: claimer, against: fault) }
         usedVersions.insert(version(calls, false))
         let bench = bench.with(version(calls, false))

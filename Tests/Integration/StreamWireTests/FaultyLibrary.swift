@@ -36,7 +36,7 @@ enum FaultyLibrary {
 
         """
 
-    static func load(_ version: LibraryVersion = .two) throws -> RedisCommand {
+    static func load(_ version: LibraryVersion = .current) throws -> RedisCommand {
         let source = try version.source()
         let head = head.replacingOccurrences(of: "VERSION", with: version.rawValue)
         let text = source.replacingOccurrences(of: "local BATCH = 1000", with: "local BATCH = 8")

@@ -12,7 +12,7 @@ struct LibraryBench {
     let client: RedisClient
     let keys = LibraryBench.keys
     /// The library whose functions are called.
-    var version = LibraryVersion.two
+    var version = LibraryVersion.current
 
     /// Calls the functions of a version of the library on the same server.
     func with(_ version: LibraryVersion) -> LibraryBench {

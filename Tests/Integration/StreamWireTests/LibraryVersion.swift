@@ -8,18 +8,18 @@ enum LibraryVersion: String, CaseIterable, Sendable {
     /// The text of the last release with this version, a fixture.
     case one = "fanfare_v1"
     /// The text of this tree.
-    case two = "fanfare_v2"
+    case current = "fanfare_v3"
 
-    var other: LibraryVersion { self == .one ? .two : .one }
+    var other: LibraryVersion { self == .one ? .current : .one }
 
     func source() throws -> String {
         switch self {
         case .one: try String(contentsOfFile: Repository.fixture("library/fanfare_v1.lua"), encoding: .utf8)
-        case .two: String(decoding: FunctionLibrary.source, as: UTF8.self)
+        case .current: String(decoding: FunctionLibrary.source, as: UTF8.self)
         }
     }
 
-    /// The same call of this version. `FunctionLibrary` spells calls of version 2.
+    /// The same call of this version. `FunctionLibrary` spells calls of the current version.
     func command(_ command: RedisCommand) -> RedisCommand {
         guard self == .one, let function = Self.function(of: command) else { return command }
         let names = ["declare_dead": "bury", "deregister": "leave", "remove_idle_consumers": "tidy"]
@@ -34,14 +34,14 @@ enum LibraryVersion: String, CaseIterable, Sendable {
         return older
     }
 
-    /// This version's reply as version 2 gives it.
+    /// This version's reply as the current one gives it.
     func reply(_ value: RedisValue, to command: RedisCommand) -> RedisValue {
         guard self == .one, let function = Self.function(of: command) else { return value }
         guard ["intakes", "records"].contains(function) else { return Self.named(value, of: function) }
         return .array((value.array ?? []).map { Self.named($0, of: String(function.dropLast())) })
     }
 
-    /// A list of version 1 with the names that its places have in version 2.
+    /// A list of version 1 with the names that its places have in the current one.
     private static func named(_ value: RedisValue, of function: String) -> RedisValue {
         guard let parts = value.array, let first = parts.first else { return value }
         switch (function, first.string) {
@@ -89,6 +89,6 @@ enum LibraryVersion: String, CaseIterable, Sendable {
     private static func function(of command: RedisCommand) -> String? {
         guard command.count > 3, command.word(0).elementsEqual("FCALL".utf8) else { return nil }
         let name = String(decoding: command.word(1), as: UTF8.self)
-        return name.hasPrefix(two.rawValue) ? String(name.dropFirst(two.rawValue.count + 1)) : nil
+        return name.hasPrefix(current.rawValue) ? String(name.dropFirst(current.rawValue.count + 1)) : nil
     }
 }

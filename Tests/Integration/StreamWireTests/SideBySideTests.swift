@@ -5,7 +5,7 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// Versions 1 and 2 of the library on one state: each reads, continues and ends what the other has written.
+/// Version 1 and the current version of the library on one state: each reads, continues and ends what the other has written.
 @Suite struct SideBySideTests {
     private func withBoth(
         load: (LibraryVersion) throws -> RedisCommand,

@@ -32,8 +32,8 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         case check(Entry)
         case reject(Entry, reason: String)
         case creditPermits(Int, Entry)
-        /// This worker holds the job's batch.
-        case activate(Entry, epoch: String)
+        /// This worker holds the job's batch. `held`: of a compact job.
+        case activate(Entry, epoch: String, held: String? = nil)
         /// A job waits for a worker.
         case claim(Entry)
         case count(IntakeOutcome)
@@ -88,6 +88,10 @@ public struct IntakeMachine<Entry: IntakeEntry> {
             actions.append(.creditPermits(permits, entry))
             // Given to a name that was declared dead meanwhile, the batch is for others.
             if isOurs { actions.append(.activate(entry, epoch: epoch)) }
+        case .takenCompact(let held, let permits):
+            actions.append(.count(.accepted))
+            actions.append(.creditPermits(permits, entry))
+            if isOurs { actions.append(.activate(entry, epoch: String(held.prefix { $0 != " " }), held: held)) }
         case .queued:
             actions.append(.count(.accepted))
             actions.append(.claim(entry))

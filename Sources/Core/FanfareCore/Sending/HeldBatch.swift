@@ -62,6 +62,8 @@ public struct HeldBatch {
     /// Whether a flush has reported that the batch's last send has begun.
     var hasReportedAllSent = false
     let startedNs: UInt64
+    /// The job, if it is compact.
+    let compact: CompactJob?
 
     init(_ claim: Claim, job: Int, startedNs: UInt64) {
         source = BatchSource(job: claim.job, batch: claim.batch, epoch: claim.epoch, isManagement: false)
@@ -77,6 +79,7 @@ public struct HeldBatch {
         unsent = UnsentRecipients([], confirmed: claim.watermark)
         pending = RecordCall(job: claim.job, batch: claim.batch, epoch: claim.epoch)
         self.startedNs = startedNs
+        compact = claim.compact
     }
 
     /// The content of an unused slot.

@@ -211,6 +211,7 @@ extension SendMachine {
         batches.held[slot].flushNumber += 1
         batches.held[slot].openFlushes += 1
         call.number = batches.held[slot].flushNumber
+        if call.number == 1 { call.compact = batches.held[slot].compact }
         actions.append(.flush(Flush(slot: slot, source: batches.held[slot].source, call: call)))
     }
 

@@ -27,6 +27,8 @@ public struct Claim: Equatable, Sendable {
     public var isProbe = false
     /// When the job's send window closes, Unix milliseconds: no send begins from then on. Nil without a window.
     public var closesMs: Int64?
+    /// The job, if it is compact.
+    public var compact: CompactJob?
 
     /// Whether nothing of the batch is sent, because its job ends.
     public var endsUnsent: Bool { ending != nil && !isQuarantined }

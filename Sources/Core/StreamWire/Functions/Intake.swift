@@ -50,6 +50,20 @@ public struct IntakeCall: Sendable {
         self.originals = originals.filter { !omitted.contains($0.name) }
     }
 
+    /// The short call of `intakes`, for a job that may be compact; nil for any other.
+    public func shortCall(_ keys: ProjectKeys) -> RedisCommand? {
+        guard taker != nil, recipients?.count == 1, jobClass.isEmpty, audience == nil, !job.isPersonal, job.guards.isEmpty,
+            job.notBefore == 0, job.expiresAt == 0
+        else { return nil }
+        let long = command(keys)
+        guard long.shared.isEmpty else { return nil }
+        var call = RedisCommand(shortCall: long.byteCount + 5 * long.count, words: 3)
+        call.append(job.entryID)
+        call.append(job.hasOwnID ? job.id : "")
+        call.appendText(of: long, from: FunctionLibrary.callHead)
+        return call
+    }
+
     public func command(_ keys: ProjectKeys) -> RedisCommand {
         let texts = spec.texts + audienceTexts + guardTexts
         let pairs = 1 + texts.count + originals.count + (spec.variants == nil ? 0 : 1)
@@ -191,6 +205,10 @@ public enum IntakeReply: Equatable, Sendable {
     case done
     /// The job is one batch, and the taker holds it; `permits` of its sends may begin.
     case taken(epoch: String, permits: Int)
+    /// The same for a compact job. `held`: what Redis keeps of it, the batch's epoch first.
+    case takenCompact(held: String, permits: Int)
+
+    private static let compactPrefix = "taken "
 
     /// The error code of `intake` for an entry whose id may soon be free: it is handed over again later.
     public static let ending = "ENDING"
@@ -198,6 +216,12 @@ public enum IntakeReply: Equatable, Sendable {
     public init?(_ value: RedisValue) {
         guard let reply = NamedValues(value) else { return nil }
         switch reply.outcome {
+        case .some(let text) where text.hasPrefix(Self.compactPrefix):
+            // "taken <epoch> <started_ms> <permits>"
+            guard let end = text.lastIndex(of: " "), let permits = Int(text[text.index(after: end)...]),
+                text.utf8.count(where: { $0 == UInt8(ascii: " ") }) == 3
+            else { return nil }
+            self = .takenCompact(held: String(text.dropFirst(Self.compactPrefix.count)[..<end]), permits: permits)
         case "gone": self = .gone
         case "duplicate": self = .duplicate
         case "queued": self = .queued

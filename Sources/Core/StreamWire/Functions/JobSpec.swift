@@ -123,6 +123,15 @@ public struct JobSpec: Equatable, Sendable {
         return texts + given.filter { !$0.1.isEmpty }
     }
 
+    /// The fields of ``texts`` that the hash of a job of one token or installation id shows; see `SHOWN` in `intake.lua`.
+    var shownTexts: [(name: String, value: String)] {
+        texts.filter { name, value in Self.shownNames.contains(name) && value != RecipientKind.token.rawValue }
+    }
+
+    private static let shownNames: Set = [
+        "kind", "op", "priority", "format", "delivery", "results", "validate_only", "expires_at",
+    ]
+
     /// Follows the stored kind of a job that is personal or has guards: a worker of version 0.1, which knows neither,
     /// cannot read it and leaves the job to a newer one.
     static let campaignMark: Character = "+"

@@ -34,6 +34,12 @@ extension FunctionLibrary {
         call("declare_dead", keys, ["worker": worker, "counter": counter])
     }
 
+    /// Whether the worker with this counter knows compact jobs: counters of older workers begin at 0.
+    public static func knowsCompactJobs(_ counter: String) -> Bool { (Int64(counter) ?? 0) >= firstCounter }
+
+    /// Where a worker's counter begins.
+    static let firstCounter: Int64 = 3_000_000_000_000
+
     /// Gives back everything of a worker that ends. Answers the number of batches.
     public static func deregister(_ keys: ProjectKeys, worker: String) -> RedisCommand {
         call("deregister", keys, ["worker": worker])

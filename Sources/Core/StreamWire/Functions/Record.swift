@@ -98,6 +98,8 @@ public struct RecordCall: Equatable, Sendable {
     public var subscribed: [UInt8] = []
     /// Results with 0 attempts.
     public var untried = 0
+    /// The job, if the batch is a compact one and this is its only flush.
+    public var compact: CompactJob?
     /// A letter for each recipient whose first attempt this flush reports; empty unless the job has `stop_if`.
     public var firstAttempts: [UInt8] = []
 

@@ -1,6 +1,6 @@
-#!lua name=fanfare_v2
+#!lua name=fanfare_v3
 
--- Decisions that several workers share. Version 2. The files of this folder are one library, loaded as one text in the
+-- Decisions that several workers share. Version 3. The files of this folder are one library, loaded as one text in the
 -- order of FunctionLibrary.source.
 --
 -- Every function but `renewals` takes exactly one key, the project's base `fanfare:{p}:`. All other keys are that base
@@ -57,6 +57,7 @@
 --   crashed:<id>                    hash: recipient -> how many workers in a row died while they held it
 --   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
 --   claims:<worker>                 set: batches that the worker holds
+--   compact compact:<worker>        hashes: jobs of one recipient, until their result; see compact.lua
 --   groups_on                       set: jobs whose group send is in flight
 --   orphans                         list: batches whose worker died or gave them back
 --   orphans:<id> stopped:<id>       lists: the same of a fan-out's first pass, which needs the slot; of a job that may

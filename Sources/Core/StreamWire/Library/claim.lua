@@ -362,7 +362,8 @@ function claim(base, args)
     'probe_ms', int(probe_ms), 'block', block or '', 'next_due', int(next_due_ms(base, now, wall)),
     'copying', redis.call('SRANDMEMBER', base .. 'copying') or '', 'suspect', state.quarantine_mode,
     'closed_window_job', window_job or '', 'closed_window', window or '',
-    'unfinished', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('XLEN', base .. 'jobs')),
+    'unfinished', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('HLEN', base .. 'compact')
+      + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,
     'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }
   -- `doubted` is for workers of 0.1.0.

@@ -4,14 +4,16 @@
 -- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
 --   entries, jobs       entries that leave `jobs`; the ones that became a job, queued or taken, as a set
 --   wanted              those entries that had been cancelled and stand in `unwanted`
---   claimed             by worker: batches that it holds now
+--   claimed, held       by worker: batches that it holds now; compact jobs, each with its value
 --   opened, copying     jobs that are not over; jobs whose audience is copied
 --   finished            times and ids of jobs that `finished` gets, in turns
 --   timed               name of a zset -> list of {score, member}
 --   duplicates          key of a job -> its new count of `duplicates`
 --   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number;
 --                       `over_flagged`: how many of them may be duplicates
---   over_ids            the same jobs as a set
+--   over_ids            the same jobs as a set, and compact jobs that are over
+--   forgotten           worker -> compact jobs that are over
+--   prints, newest      fingerprints of compact jobs' results, and the id of the last entry
 --   totals              the project's counters that the noted steps change, and their writes; see add_totals
 -- Read once:
 --   control, now, wall  of intake: `ctl` as read and changed, the project's time, the time of the day
@@ -40,16 +42,33 @@ local function one_call(callback, finish)
   end)
 end
 
--- intakes, records: several calls in their order, each as the number of its arguments, and these. Returns a list of
--- their replies; an error does not stop the others.
-local function several_calls(callback, finish)
+-- intakes, records: several calls in their order, each as the number of its arguments, and these; a short call's number is
+-- negative, see compact.lua. Returns a list of their replies; an error does not stop the others. `make_short`: sets the
+-- replies of short calls; for one without a reply `long` returns the arguments of the call that it stands for.
+local function several_calls(callback, finish, make_short, long)
   return guarded(function(base, args)
-    local common, replies, at = new_common(), {}, 1
+    local common, short, replies, at, place = new_common(), {}, {}, 1, 0
     while at <= #args do
-      local count, call = tonumber(args[at]), {}
-      for i = 1, count do call[i] = args[at + i] end
+      local count = tonumber(args[at])
+      place = place + 1
+      if count < 0 then
+        count = -count
+        short[#short + 1] = { place = place, at = at, count = count }
+      end
       at = at + count + 1
-      replies[#replies + 1] = make_call(callback, base, call, common)
+    end
+    if #short > 0 then
+      local is_made, raised = pcall(make_short, base, short, args, replies, common)
+      local reply = not is_made and clean_up(base, raised) or nil
+      for _, call in ipairs(short) do replies[call.place] = replies[call.place] or reply end
+    end
+    at = 1
+    for i = 1, place do
+      local count = tonumber(args[at])
+      if not replies[i] then
+        replies[i] = make_call(callback, base, count < 0 and long(args, at) or { unpack(args, at + 1, at + count) }, common)
+      end
+      at = at + math.abs(count) + 1
     end
     finish(base, common)
     return replies

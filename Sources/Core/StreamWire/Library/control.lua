@@ -14,6 +14,7 @@ end
 
 -- The spec of a job that is not over, and its state; nil and a reply for any other.
 local function find_job(base, id)
+  compact.expand(base, id)
   local state = redis.call('HGET', base .. 'job:' .. id, 'state')
   if not state then return nil, 'missing' end
   local spec = load_spec(base, id)
@@ -300,7 +301,7 @@ function overview(base)
     'pressure', control.pressure or health.is_full and 'memory' or '', 'alive', int(health.alive),
     'unreachable', text, 'unreachable_since', outage and int(outage.since_ms) or '0',
     'unreachable_partly', outage and health.is_partial and '1' or '0',
-    'open', int(redis.call('SCARD', base .. 'jobs_open')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
+    'open', int(redis.call('SCARD', base .. 'jobs_open') + redis.call('HLEN', base .. 'compact')), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'stopped_by_stop_if', int(resting.stop_if), 'stopped_by_message', int(resting.message),

@@ -1,7 +1,7 @@
 -- The functions as Redis knows them. A function that only frees or reports runs when memory is full, too.
 
 local function register_function(name, callback, ...)
-  redis.register_function{ function_name = 'fanfare_v2_' .. name, callback = callback, flags = { ... } }
+  redis.register_function{ function_name = 'fanfare_v3_' .. name, callback = callback, flags = { ... } }
 end
 
 register_function('register', plain(register), 'allow-oom')
@@ -24,14 +24,14 @@ register_function('declare_dead', guarded(declare_dead), 'allow-oom')
 register_function('deregister', guarded(deregister), 'allow-oom')
 register_function('release', guarded(release), 'allow-oom')
 register_function('intake', one_call(intake, finish_intakes))
-register_function('intakes', several_calls(intake, finish_intakes))
+register_function('intakes', several_calls(intake, finish_intakes, compact.take, compact.long_intake))
 register_function('reject', guarded(reject), 'allow-oom')
 register_function('set_window', guarded(set_window))
 register_function('copy', guarded(copy))
 register_function('claim', guarded(claim))
 register_function('spec', plain(spec), 'no-writes')
 register_function('record', one_call(record, finish_records), 'allow-oom')
-register_function('records', several_calls(record, finish_records), 'allow-oom')
+register_function('records', several_calls(record, finish_records, compact.finish, compact.long_record), 'allow-oom')
 register_function('hold', guarded(hold), 'allow-oom')
 register_function('pace', guarded(pace))
 register_function('manage', guarded(manage))

@@ -24,7 +24,7 @@ end
 
 -- Whether an entry is still in `jobs`, which it leaves last. If the group was deleted, nothing is pending, and XRANGE
 -- still finds the entry. `is_first`: no key of the entry's job exists.
-local function is_in_jobs(base, entry, is_first)
+function handover.is_in_jobs(base, entry, is_first)
   if is_first then
     local pending = redis.pcall('XPENDING', base .. 'jobs', 'fanfare', entry, entry, 1)
     if not pending.err and #pending > 0 then return true end
@@ -39,7 +39,7 @@ local function take_entries(base, entries)
 end
 
 -- When an entry was pushed: the time in its id. A producer may choose the id, so a time that cannot be right is `wall`.
-local function pushed_at(entry, wall)
+function handover.pushed_at(entry, wall)
   local at = tonumber(string.match(entry, '^%d+'))
   return at and at <= wall and at > wall - 30 * 24 * HOUR and at or wall
 end
@@ -60,13 +60,20 @@ local function is_unavailable(base, worker, link, common)
 end
 
 -- Whether a worker that has read a job of one batch may not take it at once. `is_first`: no job stands before it.
-local function must_queue(base, job, common, is_first)
+function handover.must_queue(base, job, common, is_first)
   local control, now, wall = common.control, common.now, common.wall
   return control.block or control.pause or control.pressure or control.alone == job.worker
     or (tonumber(control.hold_until) or 0) > now or (job.expires_at > 0 and job.expires_at <= wall)
     or (job.class == 'group' and redis.call('SCARD', base .. 'groups_on') >= MOST_GROUPS)
     or common.is_queued or (not is_first and redis.call('EXISTS', base .. 'singles', base .. 'rolled:' .. job.id) > 0)
     or is_unavailable(base, job.worker, job.connection, common)
+end
+
+-- Reads what the calls of one call share, with the first of them.
+function handover.read_time(base, common, worker_clock)
+  if common.control then return end
+  common.control = read_control(base)
+  common.now, common.wall = project_ms(base, tonumber(worker_clock), common.control)
 end
 
 -- Drops an entry whose job id is taken: it leaves `jobs`, and the job counts it as a duplicate.
@@ -92,6 +99,7 @@ end
 -- Whether Redis knows nothing of the job and its entry, and no job waits before it: usually a single EXISTS decides.
 -- Once a job of the call has found it so, only the job's own keys are asked for.
 local function is_new(base, id, common)
+  if redis.call('HEXISTS', base .. 'compact', id) == 1 then return false end
   local spec, seen, job, rolled = base .. 'spec:' .. id, base .. 'seen:' .. id, base .. 'job:' .. id,
     base .. 'rolled:' .. id
   if common.is_calm then return redis.call('EXISTS', spec, seen, job, rolled) == 0 end
@@ -99,10 +107,12 @@ local function is_new(base, id, common)
   return common.is_calm
 end
 
--- Whether the job's id is taken. The spec is this entry's own if an error stopped an earlier call.
+-- Whether the job's id is taken. The spec, or the id, is this entry's own if an error stopped an earlier call.
 local function is_duplicate(base, job)
   local from = redis.call('HGET', base .. 'spec:' .. job.id, 'entry')
-  return from ~= job.entry and (from or (job.has_own_id and redis.call('EXISTS', base .. 'seen:' .. job.id) == 1))
+  -- GETRANGE, which users of earlier versions may run.
+  if not from and job.has_own_id then from = redis.call('GETRANGE', base .. 'seen:' .. job.id, 0, -1) end
+  return from and from ~= '' and from ~= job.entry
 end
 
 -- Whether the job that has an entry's id is about to end and has no result with an attempt: its end may free the id.
@@ -136,7 +146,7 @@ end
 local function write_empty_job(base, job, fields, common)
   local key, wall = base .. 'job:' .. job.id, int(common.wall)
   if job.has_own_id then add_pair(fields, 'id_free', '1') end
-  new_job(key, 'done', 0, pushed_at(job.entry, common.wall), 'finished_ms', wall, 'first_pass_ms', wall,
+  new_job(key, 'done', 0, handover.pushed_at(job.entry, common.wall), 'finished_ms', wall, 'first_pass_ms', wall,
     unpack(fields))
   redis.call('PEXPIRE', key, job.keep_ms)
   if job.has_own_id then
@@ -152,7 +162,7 @@ local function write_job(base, job, args, first_pair, common)
   local key, spec, first_batch = base .. 'job:' .. id, base .. 'spec:' .. id, first_pair + 2 * job.pairs
   local fields = shown_fields(job, args, first_pair, first_batch)
   for i = first_batch, #args do write_recipients(base, id, int(i - first_batch), args[i], job.is_personal) end
-  local created = pushed_at(job.entry, wall)
+  local created = handover.pushed_at(job.entry, wall)
   if job.is_taken then
     new_job(key, 'active', job.total, created, 'started_ms', int(wall), unpack(fields))
   else
@@ -167,6 +177,15 @@ local function write_job(base, job, args, first_pair, common)
   if job.class == BROADCAST then _, source, size = estimate_audience(base, id) end
   if job.has_own_id then redis.call('SET', base .. 'seen:' .. id, job.entry, 'PX', job.dedupe_ms) end
   return source, size
+end
+
+-- Writes a compact job as a job that its worker has taken: see compact.lua. `args`: of intake.
+function handover.write_taken(base, args, epoch, started_ms)
+  local entry, id, _, _, keep_ms, worker, window, _, _, not_before, _, member, class, _, _, _, pairs_count = unpack(args, 1, 17)
+  write_job(base, { entry = entry, id = id, keep_ms = keep_ms, total = 1, source = 'inline', audience = '',
+    not_before = not_before, member = member, class = class == '' and 'single' or class, pairs = tonumber(pairs_count),
+    is_taken = true }, args, 18, { wall = tonumber(started_ms) })
+  open_batch(base, id, '0', worker, epoch, window, { 'from', '0', 'count', '1' })
 end
 
 -- Gives a job of one batch to the worker that has read it. Returns the reply.
@@ -233,7 +252,7 @@ function intake(base, args, common)
     class, quota, connection, worker_clock, pairs_count = unpack(args, 1, 17)
   if common.jobs[entry] then return 'gone' end
   local is_first = is_new(base, id, common)
-  if not is_in_jobs(base, entry, is_first) then return 'gone' end
+  if not handover.is_in_jobs(base, entry, is_first) then return 'gone' end
   local job = { entry = entry, id = id, has_own_id = has_own_id == '1', dedupe_ms = dedupe_ms, keep_ms = keep_ms,
     worker = worker, window = window, total = tonumber(total), source = 'inline', audience = audience,
     not_before = not_before, expires_at = tonumber(expires_at), member = member, class = class,
@@ -241,6 +260,7 @@ function intake(base, args, common)
     is_scheduled = false, is_taken = false, is_personal = false }
   if not is_first then
     refuse_stuck(id)
+    compact.expand(base, id)
     if is_duplicate(base, job) then
       -- A cancelled entry needs no job of its own.
       if may_free_id(base, id) and redis.call('SISMEMBER', base .. 'unwanted', entry) == 0 then
@@ -254,17 +274,14 @@ function intake(base, args, common)
     if not length then return { 'outcome', 'reject', 'reason', source } end
     job.total, job.source = length, source
   end
-  if not common.control then
-    common.control = read_control(base)
-    common.now, common.wall = project_ms(base, tonumber(worker_clock), common.control)
-  end
+  handover.read_time(base, common, worker_clock)
   job.is_unwanted = not is_first and redis.call('SISMEMBER', base .. 'unwanted', entry) == 1
   job.is_scheduled = tonumber(not_before) > common.wall
   if class == '' then job.class = job.total > BATCH and 'fanout' or 'single' end
   -- One batch, and the worker that has read it has room: it need not come back for the recipients.
   job.is_taken = job.total > 0 and job.source == 'inline' and worker ~= '' and not job.is_scheduled
     and not job.is_unwanted and not needs_slot(job.class) and job.class ~= 'managed'
-    and not must_queue(base, job, common, is_first)
+    and not handover.must_queue(base, job, common, is_first)
   if not is_first then
     local parts = redis.call('UNLINK', base .. 'spec:' .. id, base .. 'rcpt:' .. id)
     -- Without such parts the hash is that of an earlier job, whose facts and claims have older epochs.
@@ -292,6 +309,7 @@ function finish_intakes(base, common)
   end
   in_step(base, '', function()
     for worker, names in pairs(common.claimed or {}) do write('SADD', base .. 'claims:' .. worker, unpack(names)) end
+    for worker, held in pairs(common.held or {}) do write('HSET', base .. 'compact:' .. worker, unpack(held)) end
     for set, members in pairs(common.timed or {}) do
       for _, member in ipairs(members) do write('ZADD', base .. set, unpack(member)) end
     end
@@ -309,7 +327,7 @@ end
 function reject(base, args)
   local entry, id, reason, keep_ms = unpack(args, 1, 4)
   local job = base .. 'job:' .. id
-  if not is_in_jobs(base, entry) then return 'gone' end
+  if not handover.is_in_jobs(base, entry) then return 'gone' end
   -- A rejected entry must not change the record of a job that runs, or ran, under the same id.
   local now, state = wall_ms(), redis.call('HGET', job, 'state')
   local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'rejected', 'entry_id', entry,
@@ -327,7 +345,7 @@ function reject(base, args)
     write('HSET', base .. 'ctl', 'rejected', table.concat(newest, ' '))
     if not state or state == 'rejected' then
       write('DEL', job)
-      new_job(job, 'rejected', 0, pushed_at(entry, now), 'finished_ms', int(now), 'reason', reason)
+      new_job(job, 'rejected', 0, handover.pushed_at(entry, now), 'finished_ms', int(now), 'reason', reason)
       write('PEXPIRE', job, keep_ms)
       if id ~= entry then list_finished(base, { int(now), id }) end
     end

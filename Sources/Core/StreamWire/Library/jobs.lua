@@ -2,6 +2,9 @@
 -- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout`
 -- (more than one batch) or BROADCAST (a topic or a condition). The last two need the slot.
 
+-- See compact.lua and intake.lua. One local for all functions of each: Lua allows 200.
+local compact, handover = {}, {}
+
 -- The stored name of a broadcast's class.
 local BROADCAST = 'aimed'
 

@@ -3,9 +3,14 @@
 local register, renew, declare_dead, deregister, spare
 do
 
+-- Where a worker's renew counter begins: by it other workers know that this one knows compact jobs. Counters of older
+-- workers begin at 0.
+local FIRST_COUNTER = '3000000000000'
+
 -- register: announces a worker. Returns 'ok', and `news_cursor`: earlier news does not concern the worker.
 function register(base, args)
   local worker = unpack(args, 1, 1)
+  redis.call('HSETNX', base .. 'leases', worker, FIRST_COUNTER)
   redis.call('HINCRBY', base .. 'leases', worker, 1)
   -- A library of an earlier version pauses and resumes without this key.
   if redis.call('HEXISTS', base .. 'ctl', 'pause') == 1 then
@@ -82,7 +87,8 @@ end
 local function free_worker(base, worker, is_dead, now)
   write('HDEL', base .. 'ctl', 'quota:' .. worker)
   update_quota(base)
-  local names, has_stuck = redis.call('SMEMBERS', base .. 'claims:' .. worker), false
+  local has_stuck = compact.expand_all(base, worker)
+  local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
     local id = split_name(name)
@@ -104,6 +110,13 @@ local function free_worker(base, worker, is_dead, now)
     end
   end)
   return #names
+end
+
+-- Frees the compact jobs of a worker without a lease: a worker of an older version has declared it dead, and does not know
+-- them. Looks at one job; the janitors of all workers do so every minute.
+function compact.free_lost(base)
+  local worker = compact.any_holder(base)
+  if worker and redis.call('HEXISTS', base .. 'leases', worker) == 0 then free_worker(base, worker, true, project_ms(base)) end
 end
 
 -- declare_dead: frees the batches of a worker whose `counter` stood still, and marks its loss in the history. Returns

@@ -61,6 +61,7 @@ function reconcile(base, args)
     known[name] = true
     if is_forgotten(base, worker, name, tonumber(call), watermark, now) then lost[#lost + 1] = name end
   end
+  compact.expand_all(base, worker, known)
   local freed = free_unknown(base, worker, known, is_same_server == '1', now)
   return { 'outcome', 'ok', 'freed', freed, 'lost', lost }
 end
@@ -68,6 +69,7 @@ end
 -- release: gives back a batch without requests in flight. `watermark`: '' keeps it. Returns 1; 0 when not the holder.
 function release(base, args)
   local worker, batch, epoch, watermark = unpack(args, 1, 4)
+  compact.expand(base, (split_name(batch)))
   local owner, known_epoch = unpack(redis.call('HMGET', base .. 'b:' .. batch, 'owner', 'epoch'))
   if owner ~= worker or known_epoch ~= epoch
     or redis.call('SISMEMBER', base .. 'claims:' .. worker, batch) == 0 then

@@ -325,6 +325,7 @@ function record(base, args, common)
   if common.over_ids[id] then return 'gone' end
   refuse_stuck(id)
   local spec, is_late = read_spec(base, id), late == '1'
+  if not spec and compact.expand(base, id) then spec = read_spec(base, id) end
   if not spec then return record_of_none(base, id, n, worker, is_late) end
   -- These are facts of an earlier job of the same id.
   if is_late and tonumber(epoch) < (tonumber(spec.born) or 0) then return 'gone' end
@@ -361,7 +362,7 @@ function record(base, args, common)
     at = at + 2
   end
   flush.errors, flush.flagged = parts.count_new(more, letters, flush.old)
-  if entry and more.prints then parts.index_results(base, entry, more.prints) end
+  if entry and more.prints then parts.index_results(base, entry, { more.prints }) end
   if more.subscribed then count_subscribed(base, more.subscribed) end
   if more.accepted then refusals.prove_credential(base, more.accepted) end
   if ends_bare and not more.untried then
@@ -381,13 +382,16 @@ end
 
 -- Ends the one-recipient jobs of all flushes of one call, and writes the project's totals.
 function finish_records(base, common)
-  if common.over then
+  if common.over or common.forgotten then
     local writes, fresh = {}, 0
     step = {}
     if common.finished then list_finished(base, common.finished.all) end
     local finished = step
     step = nil
-    for worker, names in pairs(common.over) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
+    for worker, ids in pairs(common.forgotten or {}) do
+      for _, key in ipairs({ 'compact:' .. worker, 'compact' }) do writes[#writes + 1] = { 'HDEL', base .. key, unpack(ids) } end
+    end
+    for worker, names in pairs(common.over or {}) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
     for _, count in pairs(common.over_counts) do fresh = fresh + count end
     for _, change in ipairs(finished) do writes[#writes + 1] = change end
     commit_counted(base, '', writes, common, common.over_counts, 0, fresh, common.over_flagged)

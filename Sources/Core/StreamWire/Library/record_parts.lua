@@ -156,8 +156,8 @@ local BLOCK_ENTRIES, LARGE_ENTRY = 128, 96
 -- The index only saves a search from reading all results: an error here is ignored, and a search counts the entries.
 function parts.index_results(base, entry, prints)
   local open, blocks = base .. 'fingerprints_open', base .. 'fingerprints'
-  local count = redis.pcall('RPUSH', open, prints)
-  if type(count) ~= 'number' or (count < BLOCK_ENTRIES and #prints < LARGE_ENTRY) then return end
+  local count = redis.pcall('RPUSH', open, unpack(prints))
+  if type(count) ~= 'number' or (count < BLOCK_ENTRIES and #prints[#prints] < LARGE_ENTRY) then return end
   local lists = redis.pcall('LRANGE', open, 0, -1)
   if lists.err then return end
   redis.pcall('DEL', open)

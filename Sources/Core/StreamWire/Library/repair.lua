@@ -22,6 +22,7 @@ function repair(base, args)
   local cursor, most = unpack(args, 1, 2)
   local next_cursor, ids = unpack(redis.call('SSCAN', base .. 'jobs_open', cursor, 'COUNT', most))
   if cursor == '0' then pauses.clean(base) end
+  compact.free_lost(base)
   local jobs = {}
   for _, id in ipairs(ids) do
     local total, left, paused, held = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'total', 'left', 'paused',

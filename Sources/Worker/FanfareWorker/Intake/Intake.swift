@@ -72,7 +72,7 @@ final class Intake {
         case .check(let entry): check(entry)
         case .reject(let entry, let reason): reject(entry, reason: reason)
         case .creditPermits(let permits, let entry): sends.handle(.permitsLent(permits, askedNs: entry.sentAt))
-        case .activate(let entry, let epoch): activate(entry, epoch: epoch)
+        case .activate(let entry, let epoch, let held): activate(entry, epoch: epoch, held: held)
         case .claim(let entry):
             claimer.claim(afterMs: 0)
             if let job = entry.call?.job, let audience = entry.audience { warn(audience, of: job) }
@@ -84,10 +84,11 @@ final class Intake {
     }
 
     /// A job of one batch was handed over to this worker: its spec is at hand.
-    private func activate(_ entry: PendingEntry, epoch: String) {
+    private func activate(_ entry: PendingEntry, epoch: String, held: String?) {
         guard let call = entry.call, let adapter = entry.adapter else { return }
         // Redis has stored the call's window as the new batch's watermark.
-        let claim = Claim(job: call.job.id, epoch: epoch, watermark: call.window, taken: call.recipients ?? [])
+        var claim = Claim(job: call.job.id, epoch: epoch, watermark: call.window, taken: call.recipients ?? [])
+        claim.compact = held.map { CompactJob(call, held: $0) }
         sends.handleAndSend(.batchTaken(claim, call.spec, adapter))
     }
 
@@ -128,7 +129,8 @@ final class Intake {
         pending.call = call
         pending.sentAt = project.loop.now
         let leaseName = project.leaseName
-        project.redis.append(call.command(project.keys), as: .intake) { [weak self] result in
+        let short = project.knowsCompactJobs ? call.shortCall(project.keys) : nil
+        project.redis.append(short ?? call.command(project.keys), as: .intake) { [weak self] result in
             guard let self else { return }
             switch result {
             case .failure(let error) where error.code.rawValue == IntakeReply.ending: handle(.postponed(pending))

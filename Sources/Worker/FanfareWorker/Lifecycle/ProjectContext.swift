@@ -31,6 +31,8 @@ final class ProjectContext {
     /// See ``ClaimPlan/isQuiet``; kept here because a thousand projects are asked many times a second. This worker
     /// holds nothing of a quiet project: a claim precedes an entry that it reads.
     var isQuiet = false
+    /// Whether every worker of the project knows compact jobs: an older one could not take them over.
+    var knowsCompactJobs = false
     /// Timers that last until ``close()``.
     private var timers: [SharedTimers.ID] = []
     private let sharedTimers: SharedTimers

@@ -26,6 +26,7 @@ final class Reclaimer {
 
     /// - Parameter counters: the renew counters of all workers in the project.
     func observe(_ counters: [(worker: String, counter: String)]) {
+        project.knowsCompactJobs = counters.allSatisfy { FunctionLibrary.knowsCompactJobs($0.counter) }
         for dead in detector.observe(counters, own: project.leaseName, now: SystemClock.bootNs) {
             project.redis.send(
                 FunctionLibrary.declareDead(project.keys, worker: dead.worker, counter: dead.counter)

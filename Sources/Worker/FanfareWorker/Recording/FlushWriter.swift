@@ -32,12 +32,16 @@ final class FlushWriter {
 
     private func send(_ id: UInt64) {
         guard let call = table.begin(id)?.call else { return }
-        let command = call.command(
-            project.keys,
-            worker: project.leaseName,
-            nowMs: project.workerClockMs,
-            indexesTokens: project.configuration.indexesTokens
-        )
+        let indexesTokens = project.configuration.indexesTokens
+        let short = call.shortCall(worker: project.leaseName, indexesTokens: indexesTokens)
+        let command =
+            short
+            ?? call.command(
+                project.keys,
+                worker: project.leaseName,
+                nowMs: project.workerClockMs,
+                indexesTokens: indexesTokens
+            )
         let completion: ProjectConnection.Completion = { [weak self] result in self?.completed(id, result) }
         // A call with few results costs little besides the part that all calls share.
         if call.results.count + call.retries.count <= Self.maximumCoalesced {

@@ -18,20 +18,27 @@ final class ProjectConnection {
     private let replicas: Int
     private let logger: Logger
     private var replicaReports = LogThrottle(seconds: 10)
-    /// Calls of one function that will be sent together.
-    private var calls: [(call: RedisCommand, completion: Completion)] = []
-    private var function = FunctionLibrary.Coalesced.intake
-    private var bytes = 0
+    /// Calls that will be sent together, by their function.
+    private var intakes = Pile()
+    private var records = Pile()
+
+    private struct Pile {
+        var calls: [(call: RedisCommand, completion: Completion)] = []
+        var weight = 0
+        /// Calls of several that Redis has not answered.
+        var inFlight = 0
+    }
 
     /// Called when Redis refuses a write of the project.
     var onRefused: (RedisError) -> Void = { _ in }
 
     /// Timeout of one WAIT, in milliseconds. It is repeated until the replicas confirm.
     private static let waitMs = 1_000
-    /// Calls that are sent together, and their bytes: Redis needs two to four milliseconds for them, in which it serves
-    /// no other client.
-    private static let maximumCalls = 32
-    private static let maximumBytes = 24_576
+    /// The weight of calls that are sent together: Redis needs about two milliseconds for them, in which it serves no other
+    /// client. A call weighs 64 and a tenth of its bytes, a short one half as much.
+    private static let maximumWeight = 64 * 64
+    /// Unanswered calls of a function with which another waits to be fuller: two keep Redis and this worker busy at once.
+    private static let maximumInFlight = 2
     /// Bytes from which a call is sent by itself: it would save little.
     private static let large = 4_096
 
@@ -58,27 +65,53 @@ final class ProjectConnection {
         connection.send(command, timeoutMs: timeoutMs, completion)
     }
 
-    /// Writes together with other calls of its function, at the latest when the loop's timers run next. The order of calls
-    /// and of later commands stays.
+    /// Writes together with other calls of its function: with the loop's next timers, or once Redis has answered the calls
+    /// before it, so that calls are the fuller the busier Redis is. The order of calls of a function stays, and that of all
+    /// calls and later commands.
     func append(_ call: RedisCommand, as function: FunctionLibrary.Coalesced, _ completion: @escaping Completion) {
-        guard call.byteCount < Self.large else { return write(call, completion) }
-        let isFull = calls.count >= Self.maximumCalls || bytes + call.byteCount > Self.maximumBytes
-        if function != self.function || isFull { flush() }
-        // A timer, because hooks at the end of the turn append calls, too, and may run after a hook of this class.
-        if calls.isEmpty { loop.schedule(afterNanoseconds: 0) { [weak self] in self?.flush() } }
-        self.function = function
-        calls.append((call, completion))
-        bytes += call.byteCount
+        guard call.isShort || call.byteCount < Self.large else { return write(call, completion) }
+        let weight = (64 + call.byteCount / 10) / (call.isShort ? 2 : 1)
+        if pile(function).weight + weight > Self.maximumWeight { flush(function) }
+        if pile(function).calls.isEmpty, pile(function).inFlight < Self.maximumInFlight { flushSoon(function) }
+        change(function) {
+            $0.calls.append((call, completion))
+            $0.weight += weight
+        }
+    }
+
+    private func pile(_ function: FunctionLibrary.Coalesced) -> Pile { function == .intake ? intakes : records }
+
+    private func change(_ function: FunctionLibrary.Coalesced, _ body: (inout Pile) -> Void) {
+        if function == .intake { body(&intakes) } else { body(&records) }
+    }
+
+    /// By a timer, because hooks at the end of the turn append calls, too, and may run after a hook of this class.
+    private func flushSoon(_ function: FunctionLibrary.Coalesced) {
+        loop.schedule(afterNanoseconds: 0) { [weak self] in self?.flush(function) }
     }
 
     private func flush() {
+        flush(.intake)
+        flush(.record)
+    }
+
+    private func flush(_ function: FunctionLibrary.Coalesced) {
         // `write` calls this once more, by `send`, and finds nothing left.
+        var calls: [(call: RedisCommand, completion: Completion)] = []
+        change(function) {
+            swap(&calls, &$0.calls)
+            $0.weight = 0
+            if !calls.isEmpty { $0.inFlight += 1 }
+        }
         guard let first = calls.first else { return }
-        let calls = calls
-        self.calls.removeAll(keepingCapacity: true)
-        bytes = 0
-        guard calls.count > 1 else { return write(first.call, first.completion) }
+        guard calls.count > 1 || first.call.isShort else {
+            return write(first.call) { [weak self] result in
+                self?.answered(function)
+                first.completion(result)
+            }
+        }
         write(FunctionLibrary.coalesce(function, keys, calls.map(\.call))) { [weak self] result in
+            self?.answered(function)
             let answers = (try? result.get())?.array ?? []
             for (index, call) in calls.enumerated() {
                 switch (result, answers.indices.contains(index) ? answers[index] : .null) {
@@ -91,6 +124,11 @@ final class ProjectConnection {
                 }
             }
         }
+    }
+
+    private func answered(_ function: FunctionLibrary.Coalesced) {
+        change(function) { $0.inFlight -= 1 }
+        if pile(function).inFlight < Self.maximumInFlight, !pile(function).calls.isEmpty { flushSoon(function) }
     }
 
     /// Writes, and waits for the replicas of the `safe` profile.

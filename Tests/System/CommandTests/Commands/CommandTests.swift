@@ -136,7 +136,7 @@ import Testing
             let run = try await CommandRun(["functions", "load", "--redis", "unix://\(redis.socketPath)"])
             #expect(run.status == 0, "\(run.err)")
         }
-        #expect(try redis.cli("FUNCTION", "LIST").contains("fanfare_v2"))
+        #expect(try redis.cli("FUNCTION", "LIST").contains("fanfare_v3"))
     }
 
     @Test func wrongPasswordExitsWith78AndAbsentServerWith69() async throws {

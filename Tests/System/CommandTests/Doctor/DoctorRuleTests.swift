@@ -251,7 +251,7 @@ import Testing
         func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         let list = RedisValue.array([
             .array([
-                bulk("library_name"), bulk("fanfare_v2"), bulk("functions"), .array([]), bulk("library_code"),
+                bulk("library_name"), bulk("fanfare_v3"), bulk("functions"), .array([]), bulk("library_code"),
                 bulk("x"),
             ])
         ])
