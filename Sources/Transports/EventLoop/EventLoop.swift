@@ -52,6 +52,8 @@ public final class EventLoop {
     private var nextID: UInt64 = 1
     private var timers = TimerQueue()
     private var drains: [(id: UInt64, body: () -> Bool)] = []
+    /// Whether an inbox has woken the loop, or holds more than a turn takes.
+    private var inboxesHoldMore = false
     private var turnEnds: [TurnEnd] = []
     private var hasRemovedTurnEnds = false
     private var stopping = false
@@ -213,24 +215,23 @@ public final class EventLoop {
     /// called again.
     public func run() {
         var events = [epoll_event](repeating: epoll_event(), count: 256)
-        var inboxesHoldMore = false
         while !stopping {
             let count = wait(into: &events, poll: inboxesHoldMore)
             now = SystemClock.bootNs
             for index in 0..<count { dispatch(events[index]) }
-            inboxesHoldMore = runDue()
+            runDue()
         }
         stopping = false
     }
 
-    /// - Returns: whether the inboxes hold more messages.
-    private func runDue() -> Bool {
+    private func runDue() {
         let horizon = timers.horizon
         while let body = timers.popDue(now, before: horizon) { body() }
-        var inboxesHoldMore = false
-        for drain in drains where drain.body() { inboxesHoldMore = true }
+        if inboxesHoldMore {
+            inboxesHoldMore = false
+            for drain in drains where drain.body() { inboxesHoldMore = true }
+        }
         runTurnEnds()
-        return inboxesHoldMore
     }
 
     /// Runs the turns of the next milliseconds without waiting for them: ``now`` is each timer's time. For tests, in the
@@ -240,7 +241,8 @@ public final class EventLoop {
         var isDue = true
         while isDue {
             now = max(now, min(timers.nextDeadline ?? end, end))
-            let inboxesHoldMore = runDue()
+            inboxesHoldMore = true
+            runDue()
             isDue = inboxesHoldMore || now < end || (timers.nextDeadline ?? .max) <= end
         }
     }
@@ -265,7 +267,10 @@ public final class EventLoop {
     private func dispatch(_ event: epoll_event) {
         var event = event
         let id = clinux_event_data(&event)
-        if id == UInt64.max { return wakeup.clear() }
+        if id == UInt64.max {
+            inboxesHoldMore = true
+            return wakeup.clear()
+        }
         guard let watch = watches[id] else { return }
         let mask = clinux_event_mask(&event)
         var readiness: Readiness = []

@@ -111,19 +111,19 @@ final class ProjectRunner {
         context.every(milliseconds: configuration.leaseMs / 2) { [weak self] in
             if let self, !context.isQuiet { reclaimer.claimEntries() }
         }
-        context.every(milliseconds: Self.tickMs) { [weak self] in self?.tick() }
         if configuration.awaitsReplicas {
             context.every(milliseconds: 1_000) { [weak self] in self?.writer.checkReplicas() }
         }
     }
 
-    private func tick() {
+    /// Called every ``tickMs``.
+    func tick() {
         guard !context.isQuiet || session.needsProbe else { return }
         needsSend = true
         session.handle(.tick)
     }
 
-    private static let tickMs: Int64 = 50
+    static let tickMs: Int64 = 50
     /// Time between the checks of two projects: they take Redis longer than all else at the start of a project.
     private static let checkEveryMs: Int64 = 100
 

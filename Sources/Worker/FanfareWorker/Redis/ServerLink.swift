@@ -158,6 +158,9 @@ final class ServerLink {
         redis.onFunctionMissing = { [weak self] in self?.handle(.functionMissing) }
         redis.connect()
         reader.start()
+        _ = timers.every(milliseconds: ProjectRunner.tickMs) { [weak self] in
+            for runner in self?.runners ?? [] { runner.tick() }
+        }
         countTimer = loop.every(milliseconds: QuietWatch.everyMs) { [weak self] in self?.quietWatch.count() }
         if configuration.usesSentinels {
             loop.every(milliseconds: 1_000) { [weak self] in self?.checkSentinels() }
