@@ -136,6 +136,8 @@ final class FaultRun {
         return reply
     }
 
+    func noteRetry(_ name: String) { retries[name, default: 0] += 1 }
+
     /// Claims and sends until nothing comes any more.
     func work(rounds: Int = 6) async throws {
         for _ in 0..<rounds {

@@ -36,6 +36,8 @@ import Testing
 
     @Test func faultsAroundSinglesLoseNothing() async throws { try await everyFault(.singles) }
 
+    @Test func faultsAroundCompactJobsLoseNothing() async throws { try await everyFault(.compact) }
+
     @Test func faultsOfAFanoutLoseNothing() async throws { try await everyFault(.fanout) }
 
     @Test func faultsOfRetriesLoseNothing() async throws { try await everyFault(.retries) }

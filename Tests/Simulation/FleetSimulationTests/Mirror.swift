@@ -15,6 +15,8 @@ struct Mirror {
         var worker: Int
         var claim: Claim
         var given: Given
+        /// Of a job that was handed over by a short call, until its first flush.
+        var compact: CompactJob?
     }
 
     private static let maximumJobs = 9
@@ -118,7 +120,8 @@ struct Mirror {
             quotaPerMinute: 600_000,
             fanoutRate: 10_000
         )
-        let reply = try #require(IntakeReply(try await client.send(call.command(keys))))
+        let short = dice.chance(0.7) ? call.shortCall(keys) : nil
+        let reply = try #require(IntakeReply(try await send(call.command(keys), short: short, as: .intake)))
         let turn = FanoutSlot.Turn(priority: priority, entryMs: parts[0], entrySequence: parts[1], job: number)
         state.jobs.append(JobRecord(number: number, kind: kind, total: total, turn: turn))
         state.entries.append((number, 0))
@@ -129,8 +132,22 @@ struct Mirror {
             let list = RecipientList((0..<total).map { "t\($0)" })
             let claim = Claim(job: "j\(number)", epoch: epoch, watermark: 2, taken: list)
             held.append(Held(worker: taker ?? 0, claim: claim, given: given))
+        case (.takenCompact(let text, _), .taken(let given, _)):
+            let job = CompactJob(call, held: text)
+            let claim = Claim(job: "j\(number)", epoch: job.epoch, watermark: 2, taken: ["t0"])
+            held.append(Held(worker: taker ?? 0, claim: claim, given: given, compact: job))
         default: Issue.record("intake of job \(number): \(reply) and \(answer)")
         }
+    }
+
+    /// Sends a call, or the short one that stands for it.
+    private func send(
+        _ call: RedisCommand,
+        short: RedisCommand?,
+        as function: FunctionLibrary.Coalesced
+    ) async throws -> RedisValue {
+        guard let short else { return try await client.send(call) }
+        return try await client.send(FunctionLibrary.coalesce(function, keys, [short])).array?.first ?? .null
     }
 
     private mutating func claim(_ worker: Int) async throws {
@@ -262,8 +279,17 @@ struct Mirror {
                 call.results.append(index: index, status: .sent)
             }
         }
+        if item.compact != nil, isClosing { (call.number, call.compact, call.watermark) = (1, item.compact, nil) }
+        held[at].compact = nil
+        let worker = "w\(item.worker)"
         let reply = try #require(
-            RecordReply(try await client.send(call.command(keys, worker: "w\(item.worker)")))
+            RecordReply(
+                try await send(
+                    call.command(keys, worker: worker),
+                    short: call.shortCall(worker: worker),
+                    as: .record
+                )
+            )
         )
         // The library may have given the batch another epoch than the model.
         call.epoch = String(item.given.epoch)

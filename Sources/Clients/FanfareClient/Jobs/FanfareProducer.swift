@@ -45,7 +45,8 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
         return entryID
     }
 
-    /// The status of a job; nil while no worker has taken it, and when it is no longer kept.
+    /// The status of a job; nil while no worker has taken it, while a push to one recipient is in flight, and when it is no
+    /// longer kept.
     public func status(of job: String) async throws -> JobStatus? {
         JobStatus(id: job, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(job))))
     }

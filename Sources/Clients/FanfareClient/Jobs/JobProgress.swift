@@ -112,8 +112,7 @@ public struct JobProgress: Equatable, Sendable {
 extension FanfareOperator {
     /// The progress of a job; nil while no worker has taken it, and when it is no longer kept.
     public func progress(of job: String) async throws -> JobProgress? {
-        guard let status = JobStatus(id: job, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(job))))
-        else { return nil }
+        guard let status = try await status(of: job) else { return nil }
         guard let nowMs = JobInquiry.milliseconds(try await redis.reply(to: JobInquiry.time)) else {
             throw FanfareClientError(.unexpectedReply, "TIME did not answer with a time")
         }
@@ -130,6 +129,17 @@ extension FanfareOperator {
             progress.turn = .holding(untilMs: nowMs + leftMs)
         }
         return progress
+    }
+
+    /// The hash of a push to one recipient is written with its result, or when an operator asks for it here.
+    private func status(of job: String) async throws -> JobStatus? {
+        func read() async throws -> JobStatus? {
+            JobStatus(id: job, reply: try await redis.reply(to: RedisCommand("HGETALL", keys.job(job))))
+        }
+        if let status = try await read() { return status }
+        // A producer's user may not call functions.
+        let expanded = try? await redis.reply(to: JobInquiry.expand(keys, job: job)).integer
+        return expanded == 1 ? try await read() : nil
     }
 
     private func turn(of job: String, _ plan: JobPlan) async throws -> JobProgress.Turn {

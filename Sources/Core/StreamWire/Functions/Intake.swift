@@ -52,8 +52,8 @@ public struct IntakeCall: Sendable {
 
     /// The short call of `intakes`, for a job that may be compact; nil for any other.
     public func shortCall(_ keys: ProjectKeys) -> RedisCommand? {
-        guard taker != nil, recipients?.count == 1, jobClass.isEmpty, audience == nil, !job.isPersonal, job.guards.isEmpty,
-            job.notBefore == 0, job.expiresAt == 0
+        guard taker != nil, recipients?.count == 1, jobClass.isEmpty, audience == nil, job.notBefore == 0,
+            job.expiresAt == 0, !job.isPersonal, job.guards.isEmpty
         else { return nil }
         let long = command(keys)
         guard long.shared.isEmpty else { return nil }

@@ -34,6 +34,9 @@ extension FunctionLibrary {
         call("declare_dead", keys, ["worker": worker, "counter": counter])
     }
 
+    /// With so many batches, `declareDead` may have left some, which another call frees.
+    public static let mostFreed: Int64 = 1_000
+
     /// Whether the worker with this counter knows compact jobs: counters of older workers begin at 0.
     public static func knowsCompactJobs(_ counter: String) -> Bool { (Int64(counter) ?? 0) >= firstCounter }
 

@@ -105,7 +105,7 @@ local function take_over(plan, name, list, quarantine, batch)
   end
   write('SADD', base .. 'claims:' .. plan.worker, name)
   if not spec.ending then
-    mark_active(base, id, plan.now)
+    handover.mark_active(base, id, plan.now)
     if spec.class == 'group' then write('SADD', base .. 'groups_on', id) end
     if spec.class == BROADCAST and list == base .. 'orphans:' .. id then hold_slot_for_send(base, id) end
   end
@@ -148,10 +148,10 @@ local function open_first_pass(plan, id, spec, n, from, count, recipients, windo
   end
   local epoch, guards = next_epoch(base, plan.now), read_guards(base, id, spec)
   if guards then spend_rate(base, id, guards, tonumber(window)) end
-  open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
+  handover.open_batch(base, id, n, worker, epoch, window, { 'from', int(from), 'count', int(count) })
   write('SADD', base .. 'claims:' .. worker, name)
   if not spec.ending then
-    mark_active(base, id, plan.now)
+    handover.mark_active(base, id, plan.now)
     if spec.class == BROADCAST then hold_slot_for_send(base, id) end
     if spec.class == 'group' then write('SADD', base .. 'groups_on', id) end
   end

@@ -3,8 +3,8 @@
 -- Type of each key that exists once a project, by its name after the base.
 local TYPES = { jobs = 'stream', results = 'stream', feedback = 'stream', dead = 'stream', news = 'stream',
   refused = 'stream', upstream = 'stream', fingerprints = 'stream', fingerprints_open = 'list',
-  unwanted = 'set', compact = 'hash', paused = 'string', copying = 'set', jobs_open = 'set', jobs_parked = 'set',
-  jobs_stopped = 'zset', jobs_paused = 'zset',
+  unwanted = 'set', paused = 'string', compact = 'hash', holders = 'set', copying = 'set', jobs_open = 'set',
+  jobs_parked = 'set', jobs_stopped = 'zset', jobs_paused = 'zset',
   blocked = 'set', restoring = 'set', groups_on = 'set', again = 'zset', retry = 'zset', retry_many = 'zset',
   again_managed = 'zset', queue = 'zset', singles = 'zset', groups = 'zset', managed = 'zset', sched = 'zset',
   expiring = 'zset', ending = 'zset', rated = 'zset', counted = 'zset', orphans = 'list', suspects = 'list',

@@ -4,7 +4,7 @@
 -- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
 --   entries, jobs       entries that leave `jobs`; the ones that became a job, queued or taken, as a set
 --   wanted              those entries that had been cancelled and stand in `unwanted`
---   claimed, held       by worker: batches that it holds now; compact jobs, each with its value
+--   claimed, notes      by worker: batches that it holds now; compact jobs, each with its note
 --   opened, copying     jobs that are not over; jobs whose audience is copied
 --   finished            times and ids of jobs that `finished` gets, in turns
 --   timed               name of a zset -> list of {score, member}
@@ -42,23 +42,26 @@ local function one_call(callback, finish)
   end)
 end
 
--- intakes, records: several calls in their order, each as the number of its arguments, and these; a short call's number is
--- negative, see compact.lua. Returns a list of their replies; an error does not stop the others. `make_short`: sets the
--- replies of short calls; for one without a reply `long` returns the arguments of the call that it stands for.
+-- intakes, records: several calls in their order, each as the number of its arguments, and these; a short call's number
+-- is negative, see compact.lua. Returns a list of their replies; an error does not stop the others. `make_short`: sets
+-- the replies of short calls, beside the `others`; for one without a reply `long` returns the arguments of the call
+-- that it stands for.
 local function several_calls(callback, finish, make_short, long)
   return guarded(function(base, args)
-    local common, short, replies, at, place = new_common(), {}, {}, 1, 0
+    local common, short, others, replies, at, place = new_common(), {}, {}, {}, 1, 0
     while at <= #args do
       local count = tonumber(args[at])
       place = place + 1
       if count < 0 then
         count = -count
         short[#short + 1] = { place = place, at = at, count = count }
+      else
+        others[#others + 1] = at
       end
       at = at + count + 1
     end
     if #short > 0 then
-      local is_made, raised = pcall(make_short, base, short, args, replies, common)
+      local is_made, raised = pcall(make_short, base, short, others, args, replies, common)
       local reply = not is_made and clean_up(base, raised) or nil
       for _, call in ipairs(short) do replies[call.place] = replies[call.place] or reply end
     end
@@ -66,7 +69,8 @@ local function several_calls(callback, finish, make_short, long)
     for i = 1, place do
       local count = tonumber(args[at])
       if not replies[i] then
-        replies[i] = make_call(callback, base, count < 0 and long(args, at) or { unpack(args, at + 1, at + count) }, common)
+        local words = count < 0 and long(args, at) or { unpack(args, at + 1, at + count) }
+        replies[i] = make_call(callback, base, words, common)
       end
       at = at + math.abs(count) + 1
     end

@@ -5,16 +5,17 @@
 -- besides first expands it: its hash, spec, recipient and batch are written as `intake` writes them, and every other
 -- function works with these. Its public hash then shows it; else it appears with the result.
 --
--- A text is "<length>,<length>,...:<words>", the words one after the other. Without an entry in compact:<worker> it is of
--- a hand-over that failed, and means nothing.
+-- A text is "<length>,<length>,...:<words>", the words one after the other: the arguments of intake in their order,
+-- such as words[6], the worker. Between calls, a text without an entry in compact:<worker> is of a hand-over that
+-- failed.
 --
 -- Short calls are parts of `intakes` and `records` whose number of words is negative:
---   of intakes   entry, id ('' without one of the producer), text. Answered by 'taken <epoch> <started_ms> <permits>', or
---                like the intake that the text holds
+--   of intakes   entry, id ('' without one of the producer), text. Answered by 'taken <epoch> <started_ms> <permits>'
 --   of records   id, entry ('' where it is the id), what compact:<worker> has of it, worker, keep_ms, letter, objects,
 --                prints, number of pairs for the job's hash, number of feedback entries (0 or 1), and these: the pairs,
---                recipient's kind, recipient, action, replacement, error; then pairs that the entry of `results` gets, too
--- All short calls of one call come from one worker.
+--                recipient's kind, recipient, action, replacement, error; then pairs for the entry of `results`
+-- All short calls of one call come from one worker: it sends them before it registers under another name. A call that
+-- cannot be short, once it is made, is made as the one that it stands for.
 
 do
 
@@ -30,55 +31,82 @@ local function words_of(text, most)
   return words
 end
 
--- Writes a compact job as every other function knows it. Returns whether there was one. Not part of a step: each write
--- before the last leaves a job that is expanded again.
+-- Writes a compact job as every other function knows it. Returns whether there was one. Not part of a step: after an
+-- error it is still compact, and is expanded again as if nothing were written.
 function compact.expand(base, id)
   local text = redis.call('HGET', base .. 'compact', id)
   if not text then return false end
   local args = words_of(text)
   local worker = args[6]
-  local held = redis.call('HGET', base .. 'compact:' .. worker, id)
-  if held then
-    local epoch, started_ms = string.match(held, '^(%d+) (%d+)$')
+  local note = redis.call('HGET', base .. 'compact:' .. worker, id)
+  if note then
+    local epoch, started_ms = string.match(note, '^(%d+) (%d+)$')
     handover.write_taken(base, args, epoch, started_ms)
     write('SADD', base .. 'jobs_open', id)
     write('SADD', base .. 'claims:' .. worker, id .. '/0')
     write('HDEL', base .. 'compact:' .. worker, id)
   end
   write('HDEL', base .. 'compact', id)
-  return held and true or false
+  return note and true or false
 end
 
--- Expands the compact jobs of a worker, but not those of `known`, a set of names of batches. Returns whether one could not
--- be expanded, and is stuck.
-function compact.expand_all(base, worker, known)
-  local has_stuck = false
+-- expand: writes the hash of a compact job, for who asks about it. Returns 1; 0 when it is none.
+function compact.show(base, args)
+  local id = unpack(args, 1, 1)
+  return compact.expand(base, id) and 1 or 0
+end
+
+-- Expands at most `limit` compact jobs of a worker, but not those of `known`, a set of names of batches. Returns
+-- whether it keeps some: there are more, or one cannot be expanded, and is stuck.
+function compact.expand_all(base, worker, limit, known)
+  local count, keeps_some = 0, false
   for _, id in ipairs(redis.call('HKEYS', base .. 'compact:' .. worker)) do
+    if count >= limit then return true end
     if not (known and known[id .. '/0']) then
+      count = count + 1
       local is_made, raised = pcall(compact.expand, base, id)
       if not is_made then
-        stuck_jobs[id], has_stuck = error_of(raised).err, true
+        stuck_jobs[id], keeps_some = error_of(raised).err, true
       end
     end
   end
-  return has_stuck
+  return keeps_some
 end
 
--- The holder of one compact job; nil when there is no such job.
-function compact.any_holder(base)
-  local _, text = unpack(redis.call('HRANDFIELD', base .. 'compact', 1, 'WITHVALUES'))
-  return text and words_of(text, 6)[6]
+-- A job that has no result after this time waits for something, and its producer may see it.
+local SHOWN_AFTER = 2000
+
+-- Expands compact jobs that wait: some of them, if one that is chosen by chance does. Called five times a second.
+function compact.show_waiting(base)
+  local size = 1
+  while size do
+    local found, waiting = redis.call('HRANDFIELD', base .. 'compact', size, 'WITHVALUES'), 0
+    for i = 1, #found, 2 do
+      local id, worker = found[i], words_of(found[i + 1], 6)[6]
+      local started_ms = tonumber(string.match(redis.call('HGET', base .. 'compact:' .. worker, id) or '', '%d+$'))
+      if not started_ms or wall_ms() - started_ms > SHOWN_AFTER then
+        -- A job that cannot be expanded now stays compact, and stops no claim.
+        pcall(compact.expand, base, id)
+        waiting = waiting + 1
+      end
+    end
+    size = size == 1 and waiting == 1 and 100 or nil
+  end
 end
 
--- Which of the new jobs may be taken: not one whose id is known, or whose entry is no longer in `jobs`. Usually one EXISTS
--- and one XPENDING decide. `entries`, `ids`: of the jobs, whose id is the entry's or a producer's. Returns a set of places.
-local function takeable(base, entries, ids)
-  local keys, own, pending, places = {}, {}, {}, {}
+-- Which of the new jobs may be taken: not one whose id is known, or whose entry is no longer in `jobs`. Usually one
+-- EXISTS and one XPENDING decide. `entries`, `ids`, `owned`: of the jobs; whether the producer gave the id. `others`:
+-- ids of the call's other intakes. Returns a set of places.
+local function takeable(base, entries, ids, owned, others)
+  local keys, is_single, pending, places = {}, {}, {}, {}
   local spec, rolled, seen, job = base .. 'spec:', base .. 'rolled:', base .. 'seen:', base .. 'job:'
+  -- Of two entries with one id neither is compact: the second is counted as a duplicate.
+  for _, id in ipairs(others) do is_single[id] = false end
   for i, id in ipairs(ids) do
+    is_single[id] = is_single[id] == nil
     keys[#keys + 1] = spec .. id
     keys[#keys + 1] = rolled .. id
-    if id ~= entries[i] then
+    if owned[i] then
       keys[#keys + 1] = seen .. id
       keys[#keys + 1] = job .. id
     end
@@ -88,19 +116,19 @@ local function takeable(base, entries, ids)
   local list = redis.pcall('XPENDING', base .. 'jobs', 'fanfare', entries[1], entries[#entries], #entries)
   for _, found in ipairs(list.err and {} or list) do pending[found[1]] = true end
   for i, id in ipairs(ids) do
-    local is_known = known[i] or own[id] or stuck_jobs[id]
+    local is_known = known[i] or not is_single[id] or stuck_jobs[id]
       or is_any and redis.call('EXISTS', spec .. id, rolled .. id, seen .. id, job .. id) > 0
-    own[id] = true
     if not is_known and (pending[entries[i]] or handover.is_in_jobs(base, entries[i], true)) then places[i] = true end
   end
   return places
 end
 
--- Takes new jobs for the worker that has read them, and sets the replies of their calls. `short`: the calls.
-local function take_jobs(base, short, args, replies, common, entries, ids)
-  local first = words_of(args[short[1].at + 3], 16)
+-- Takes new jobs for the worker that has read them, and sets the replies of their calls. `first`: the first words of
+-- the first call's text, of which those that are read here are alike in all.
+local function take_jobs(base, short, args, replies, common, first, jobs)
   local worker, dedupe_ms, quota = first[6], first[4], first[14]
-  local places, texts, held_pairs, taken = takeable(base, entries, ids), {}, {}, {}
+  local entries, ids, owned = jobs.entries, jobs.ids, jobs.owned
+  local places, texts, notes, taken = takeable(base, entries, ids, owned, jobs.others), {}, {}, {}
   for i, call in ipairs(short) do
     if places[i] then
       texts[#texts + 1] = ids[i]
@@ -108,39 +136,42 @@ local function take_jobs(base, short, args, replies, common, entries, ids)
     end
   end
   if #texts == 0 then return end
-  local held = next_epoch(base, common.now, common.control, common.wall) .. ' ' .. int(common.wall)
+  local note = next_epoch(base, common.now, common.control, common.wall) .. ' ' .. int(common.wall)
   local permits = lend(base, common.control, lowest_quota(common.control, tonumber(quota)), common.now,
     { returned = 0, single = #texts / 2, fanout = 0 })
   write('HSET', base .. 'compact', unpack(texts))
-  local with, without = 'taken ' .. held .. ' 1', 'taken ' .. held .. ' 0'
+  for i in ipairs(short) do
+    if places[i] and owned[i] then write('SET', base .. 'seen:' .. ids[i], entries[i], 'PX', dedupe_ms) end
+  end
+  local with, without = 'taken ' .. note .. ' 1', 'taken ' .. note .. ' 0'
   for i, call in ipairs(short) do
     if places[i] then
-      local entry, id = entries[i], ids[i]
-      if id ~= entry then write('SET', base .. 'seen:' .. id, entry, 'PX', dedupe_ms) end
-      taken[#taken + 1] = entry
-      held_pairs[#held_pairs + 1] = id
-      held_pairs[#held_pairs + 1] = held
-      common.jobs[entry] = true
+      taken[#taken + 1] = entries[i]
+      notes[#notes + 1] = ids[i]
+      notes[#notes + 1] = note
+      common.jobs[entries[i]] = true
       replies[call.place] = #taken <= permits and with or without
     end
   end
-  common.held, common.entries = { [worker] = held_pairs }, { all = taken }
+  common.notes, common.entries = { [worker] = notes }, { all = taken }
   set_control(common.control, 'left', int((tonumber(common.control.left) or 0) + #taken))
 end
 
--- Takes the jobs of the short calls of one call. Returns the arguments of intake for a call without a reply.
-function compact.take(base, short, args, replies, common)
+-- Takes the jobs of the short calls of one call, and sets the calls' replies. A call without one is made as the intake
+-- that it stands for.
+function compact.take(base, short, others, args, replies, common)
   local first = words_of(args[short[1].at + 3], 16)
   handover.read_time(base, common, first[16])
   local probe = { worker = first[6], connection = first[15], class = 'single', expires_at = 0 }
   if redis.call('EXISTS', base .. 'unwanted', base .. 'singles') == 0
     and not handover.must_queue(base, probe, common, true) then
-    local entries, ids = {}, {}
+    local jobs = { entries = {}, ids = {}, owned = {}, others = {} }
     for i, call in ipairs(short) do
       local entry, own = args[call.at + 1], args[call.at + 2]
-      entries[i], ids[i] = entry, own ~= '' and own or entry
+      jobs.entries[i], jobs.ids[i], jobs.owned[i] = entry, own ~= '' and own or entry, own ~= ''
     end
-    take_jobs(base, short, args, replies, common, entries, ids)
+    for i, at in ipairs(others) do jobs.others[i] = args[at + 2] end
+    take_jobs(base, short, args, replies, common, first, jobs)
   end
 end
 
@@ -151,9 +182,9 @@ end
 
 -- The arguments of record for a short call.
 function compact.long_record(args, at)
-  local id, _, held, worker, _, letter, objects, prints, pairs_count, feedback = unpack(args, at + 1, at + 10)
-  local long = { id, '0', string.match(held, '^%d+'), worker, '', '1', '0', '0', '', '0', '0', '0', '', '[0]', letter,
-    objects, '0', feedback, '1', '1', '0', '0' }
+  local id, _, note, worker, _, letter, objects, prints, pairs_count, feedback = unpack(args, at + 1, at + 10)
+  local long = { id, '0', string.match(note, '^%d+'), worker, '', '1', '0', '0', '', '0', '0', '0', '', '[0]', letter,
+    objects, '0', feedback, '1', '1', '0', '' }
   local from = at + 11 + 2 * tonumber(pairs_count)
   if feedback == '1' then
     long[#long + 1] = '0'
@@ -177,11 +208,14 @@ end
 
 local ONE, NONE = '1', '0'
 
--- Writes the result of a compact job and its public hash. finish_records forgets the job itself. `last`: the place of the
--- call's last word.
+-- Writes the result of a compact job and its public hash. finish_records forgets the job itself. `last`: the place of
+-- the call's last word.
 local function write_result(base, args, at, last, common)
-  local id, entry, held, _, keep_ms, letter, objects, prints, pairs_count, feedback = unpack(args, at + 1, at + 10)
-  local pairs_end = at + 10 + 2 * tonumber(pairs_count)
+  local id, entry, note, _, keep_ms, letter, objects, prints, pairs_count, feedback = unpack(args, at + 1, at + 10)
+  local pairs_end, key = at + 10 + 2 * tonumber(pairs_count), base .. 'job:' .. id
+  -- An entry of `results` before an error would be written again by each repeated call.
+  local found = failed_at[base] and wrong_type(key, 'hash')
+  if found then error('WRONGTYPE ' .. key .. ' is a ' .. found .. ', must be a hash', 0) end
   if objects ~= '' then
     local rest = pairs_end + 5 * tonumber(feedback) + 1
     common.newest = redis.call('XADD', base .. 'results', '*', 'job', id, 'results', objects, unpack(args, rest, last))
@@ -192,12 +226,11 @@ local function write_result(base, args, at, last, common)
     redis.call('XADD', base .. 'feedback', '*', kind, recipient, 'action', action, 'replacement', replacement, 'error',
       problem, 'job', id)
   end
-  local wall, status = common.ended_at, string.lower(letter)
-  local key, is_own = base .. 'job:' .. id, entry ~= ''
+  local wall, status, is_own = common.ended_at, string.lower(letter), entry ~= ''
   redis.call('HSET', key, 'state', 'done', 'total', ONE, 'sent', status == 's' and ONE or NONE, 'failed',
     status == 'f' and ONE or NONE, 'unknown', status == 'u' and ONE or NONE, 'cancelled', NONE, 'expired', NONE,
     'retrying', NONE, 'maybe_dup', NONE, 'duplicates', NONE, 'created_ms', created_ms(is_own and entry or id, common.wall),
-    'started_ms', string.match(held, '%d+$'), 'first_pass_ms', wall, 'finished_ms', wall, unpack(args, at + 11, pairs_end))
+    'started_ms', string.match(note, '%d+$'), 'first_pass_ms', wall, 'finished_ms', wall, unpack(args, at + 11, pairs_end))
   redis.call('PEXPIRE', key, keep_ms)
   if is_own then
     collect(common, 'finished', 'all', wall)
@@ -210,18 +243,18 @@ local function write_result(base, args, at, last, common)
   end
 end
 
--- Writes the results of the short calls of one call, and sets their replies. A job that is no longer compact in the worker's
--- hands gets none, and is recorded like any other.
-function compact.finish(base, short, args, replies, common)
+-- Writes the results of the short calls of one call, and sets their replies. A job that is no longer compact in the
+-- worker's hands gets none, and is recorded like any other.
+function compact.finish(base, short, _, args, replies, common)
   local ids, worker, forgotten = {}, args[short[1].at + 4], {}
   for i, call in ipairs(short) do ids[i] = args[call.at + 1] end
-  local held = redis.call('HMGET', base .. 'compact:' .. worker, unpack(ids))
+  local notes = redis.call('HMGET', base .. 'compact:' .. worker, unpack(ids))
   common.wall = wall_ms()
   common.ended_at, common.prints = int(common.wall), {}
   check_rights(base, 'record')
   for i, call in ipairs(short) do
     local at, id = call.at, ids[i]
-    if held[i] == args[at + 3] and args[at + 4] == worker and not common.over_ids[id] and not stuck_jobs[id] then
+    if notes[i] == args[at + 3] and args[at + 4] == worker and not common.over_ids[id] and not stuck_jobs[id] then
       local is_made, raised = pcall(write_result, base, args, at, at + call.count, common)
       if is_made then
         forgotten[#forgotten + 1] = id

@@ -1,6 +1,6 @@
 -- Intake: an entry of `jobs` becomes a job, or goes to `dead`.
 
-local open_batch, mark_active, intake, finish_intakes, reject
+local intake, finish_intakes, reject
 
 -- Sends to device groups in flight at once, half of what FCM allows.
 local MOST_GROUPS = 500
@@ -8,12 +8,12 @@ local MOST_GROUPS = 500
 do
 
 -- Opens a batch for a worker. No function finds its hash before it is in the worker's claims.
-function open_batch(base, id, n, worker, epoch, watermark, fields)
+function handover.open_batch(base, id, n, worker, epoch, watermark, fields)
   write('HSET', base .. 'b:' .. id .. '/' .. n, 'owner', worker, 'epoch', epoch, 'upto', watermark, 'deliveries', '1',
     unpack(fields))
 end
 
-function mark_active(base, id, now)
+function handover.mark_active(base, id, now)
   local job = base .. 'job:' .. id
   local state = redis.call('HGET', job, 'state')
   if state == 'waiting' or state == 'scheduled' then
@@ -185,14 +185,14 @@ function handover.write_taken(base, args, epoch, started_ms)
   write_job(base, { entry = entry, id = id, keep_ms = keep_ms, total = 1, source = 'inline', audience = '',
     not_before = not_before, member = member, class = class == '' and 'single' or class, pairs = tonumber(pairs_count),
     is_taken = true }, args, 18, { wall = tonumber(started_ms) })
-  open_batch(base, id, '0', worker, epoch, window, { 'from', '0', 'count', '1' })
+  handover.open_batch(base, id, '0', worker, epoch, window, { 'from', '0', 'count', '1' })
 end
 
 -- Gives a job of one batch to the worker that has read it. Returns the reply.
 local function take_job(base, job, common)
   local control, now = common.control, common.now
   local epoch = next_epoch(base, now, control, common.wall)
-  open_batch(base, job.id, '0', job.worker, epoch, job.window, { 'from', '0', 'count', int(job.total) })
+  handover.open_batch(base, job.id, '0', job.worker, epoch, job.window, { 'from', '0', 'count', int(job.total) })
   if job.class == 'group' then redis.call('SADD', base .. 'groups_on', job.id) end
   local permits = lend(base, control, lowest_quota(control, job.quota), now, { returned = 0, single = job.total, fanout = 0 })
   collect(common, 'claimed', job.worker, job.id .. '/0')
@@ -309,7 +309,7 @@ function finish_intakes(base, common)
   end
   in_step(base, '', function()
     for worker, names in pairs(common.claimed or {}) do write('SADD', base .. 'claims:' .. worker, unpack(names)) end
-    for worker, held in pairs(common.held or {}) do write('HSET', base .. 'compact:' .. worker, unpack(held)) end
+    for worker, notes in pairs(common.notes or {}) do write('HSET', base .. 'compact:' .. worker, unpack(notes)) end
     for set, members in pairs(common.timed or {}) do
       for _, member in ipairs(members) do write('ZADD', base .. set, unpack(member)) end
     end
@@ -328,6 +328,7 @@ function reject(base, args)
   local entry, id, reason, keep_ms = unpack(args, 1, 4)
   local job = base .. 'job:' .. id
   if not handover.is_in_jobs(base, entry) then return 'gone' end
+  compact.expand(base, id)
   -- A rejected entry must not change the record of a job that runs, or ran, under the same id.
   local now, state = wall_ms(), redis.call('HGET', job, 'state')
   local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'rejected', 'entry_id', entry,

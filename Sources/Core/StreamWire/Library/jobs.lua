@@ -5,6 +5,16 @@
 -- See compact.lua and intake.lua. One local for all functions of each: Lua allows 200.
 local compact, handover = {}, {}
 
+-- How many jobs are neither over nor parked.
+function compact.count_open(base)
+  return redis.call('SCARD', base .. 'jobs_open') + redis.call('HLEN', base .. 'compact')
+end
+
+-- Whether a worker holds nothing of the project.
+function compact.is_empty_handed(base, worker)
+  return redis.call('EXISTS', base .. 'claims:' .. worker, base .. 'compact:' .. worker) == 0
+end
+
 -- The stored name of a broadcast's class.
 local BROADCAST = 'aimed'
 

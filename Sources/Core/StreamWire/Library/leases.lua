@@ -12,6 +12,7 @@ function register(base, args)
   local worker = unpack(args, 1, 1)
   redis.call('HSETNX', base .. 'leases', worker, FIRST_COUNTER)
   redis.call('HINCRBY', base .. 'leases', worker, 1)
+  redis.call('SADD', base .. 'holders', worker)
   -- A library of an earlier version pauses and resumes without this key.
   if redis.call('HEXISTS', base .. 'ctl', 'pause') == 1 then
     redis.call('SET', base .. 'paused', '1')
@@ -82,12 +83,15 @@ local function free_batch(base, name, worker, now, crashes)
   write('SREM', base .. 'claims:' .. worker, name)
 end
 
+-- Compact jobs that one call frees: a thousand take Redis some 50 ms.
+local MOST_COMPACT = 1000
+
 -- Frees all batches of a worker, each in a step, and then removes its lease. Its quota counts no more, even while a stuck
--- batch keeps its name. Returns the number of batches.
+-- batch keeps its name. Returns the number of batches; with MOST_COMPACT or more, another call may free the rest.
 local function free_worker(base, worker, is_dead, now)
   write('HDEL', base .. 'ctl', 'quota:' .. worker)
   update_quota(base)
-  local has_stuck = compact.expand_all(base, worker)
+  local has_stuck = compact.expand_all(base, worker, MOST_COMPACT)
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
@@ -99,12 +103,14 @@ local function free_worker(base, worker, is_dead, now)
       in_step(base, id, free_batch, base, name, worker, now, crashes)
     end
   end
-  -- A batch that is stuck stays with the worker, and the next call frees it.
+  -- What is stuck or left stays with the worker, and the next call frees it.
   if has_stuck then return #names end
   in_step(base, '', function()
     if is_dead then add_mark(base, 'lost', worker .. ', ' .. #names .. (#names == 1 and ' batch' or ' batches')) end
     if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
     write('DEL', base .. 'claims:' .. worker)
+    write('DEL', base .. 'compact:' .. worker)
+    write('SREM', base .. 'holders', worker)
     for _, hash in ipairs({ 'connections', 'links', 'about', 'recorded', 'leases' }) do
       write('HDEL', base .. hash, worker)
     end
@@ -112,11 +118,11 @@ local function free_worker(base, worker, is_dead, now)
   return #names
 end
 
--- Frees the compact jobs of a worker without a lease: a worker of an older version has declared it dead, and does not know
--- them. Looks at one job; the janitors of all workers do so every minute.
+-- Frees the compact jobs of workers without a lease: an older worker has declared them dead, and does not know these jobs.
 function compact.free_lost(base)
-  local worker = compact.any_holder(base)
-  if worker and redis.call('HEXISTS', base .. 'leases', worker) == 0 then free_worker(base, worker, true, project_ms(base)) end
+  for _, worker in ipairs(redis.call('SMEMBERS', base .. 'holders')) do
+    if redis.call('HEXISTS', base .. 'leases', worker) == 0 then free_worker(base, worker, true, project_ms(base)) end
+  end
 end
 
 -- declare_dead: frees the batches of a worker whose `counter` stood still, and marks its loss in the history. Returns

@@ -61,7 +61,7 @@ function reconcile(base, args)
     known[name] = true
     if is_forgotten(base, worker, name, tonumber(call), watermark, now) then lost[#lost + 1] = name end
   end
-  compact.expand_all(base, worker, known)
+  compact.expand_all(base, worker, math.huge, known)
   local freed = free_unknown(base, worker, known, is_same_server == '1', now)
   return { 'outcome', 'ok', 'freed', freed, 'lost', lost }
 end

@@ -389,7 +389,8 @@ function finish_records(base, common)
     local finished = step
     step = nil
     for worker, ids in pairs(common.forgotten or {}) do
-      for _, key in ipairs({ 'compact:' .. worker, 'compact' }) do writes[#writes + 1] = { 'HDEL', base .. key, unpack(ids) } end
+      writes[#writes + 1] = { 'HDEL', base .. 'compact:' .. worker, unpack(ids) }
+      writes[#writes + 1] = { 'HDEL', base .. 'compact', unpack(ids) }
     end
     for worker, names in pairs(common.over or {}) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
     for _, count in pairs(common.over_counts) do fresh = fresh + count end

@@ -60,7 +60,9 @@ struct JobPlace: ParsableArguments {
         let keys = ProjectKeys(prefix: configuration.prefix, project: project)
         do throws(RedisError) {
             // Producers may read a job and nothing else about it.
-            return JobStatus(id: job, reply: try await client.send(RedisCommand("HGETALL", keys.job(job)))) != nil
+            let hash = try await client.send(RedisCommand("HGETALL", keys.job(job)))
+            if JobStatus(id: job, reply: hash) != nil { return true }
+            return (try? await client.send(JobInquiry.isCompact(keys, job: job)).integer) == 1
         } catch {
             guard error.code == .noPerm else { throw error }
             return false

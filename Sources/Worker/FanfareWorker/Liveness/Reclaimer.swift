@@ -28,13 +28,19 @@ final class Reclaimer {
     func observe(_ counters: [(worker: String, counter: String)]) {
         project.knowsCompactJobs = counters.allSatisfy { FunctionLibrary.knowsCompactJobs($0.counter) }
         for dead in detector.observe(counters, own: project.leaseName, now: SystemClock.bootNs) {
-            project.redis.send(
-                FunctionLibrary.declareDead(project.keys, worker: dead.worker, counter: dead.counter)
-            ) { [weak self] result in
-                guard let self, case .success(let value) = result, let freed = value.integer, freed >= 0 else { return }
-                onLost(dead.worker, freed)
-                claimer.claim(afterMs: 0)
-            }
+            free(dead)
+        }
+    }
+
+    /// Frees the batches of a dead worker, in several calls where it held many.
+    private func free(_ dead: (worker: String, counter: String)) {
+        project.redis.send(
+            FunctionLibrary.declareDead(project.keys, worker: dead.worker, counter: dead.counter)
+        ) { [weak self] result in
+            guard let self, case .success(let value) = result, let freed = value.integer, freed >= 0 else { return }
+            onLost(dead.worker, freed)
+            claimer.claim(afterMs: 0)
+            if freed >= FunctionLibrary.mostFreed { free(dead) }
         }
     }
 

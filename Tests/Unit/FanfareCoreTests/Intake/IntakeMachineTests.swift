@@ -22,10 +22,14 @@ import Testing
         #expect(!machine.isIdle && machine.demand(now: 0).room == IntakeBuffer<TestEntry>.maximumEntries - 2)
     }
 
+    private static let compactJob = ["count accepted", "permits 0", "activate a 7 of 7 1", "read"]
+
     @Test(
         arguments: [
             (.taken(epoch: "7", permits: 3), true, ["count accepted", "permits 3", "activate a 7", "read"]),
             (.taken(epoch: "7", permits: 3), false, ["count accepted", "permits 3", "read"]),
+            (.takenCompact(held: "7 1", permits: 0), true, Self.compactJob),
+            (.takenCompact(held: "7 1", permits: 1), false, ["count accepted", "permits 1", "read"]),
             (.queued, true, ["count accepted", "claim a", "read"]), (.done, true, ["count accepted", "read"]),
             (.duplicate, true, ["count duplicate", "read"]), (.gone, true, ["read"]),
             (nil, true, ["unreadable", "read"]),
@@ -98,7 +102,8 @@ extension IntakeMachine<TestEntry> {
             case .check(let entry): "check \(entry.name)"
             case .reject(let entry, let reason): "reject \(entry.name) \(reason)"
             case .creditPermits(let permits, _): "permits \(permits)"
-            case .activate(let entry, let epoch): "activate \(entry.name) \(epoch)"
+            case .activate(let entry, let epoch, let held?): "activate \(entry.name) \(epoch) of \(held)"
+            case .activate(let entry, let epoch, nil): "activate \(entry.name) \(epoch)"
             case .claim(let entry): "claim \(entry.name)"
             case .count(let outcome): "count \(outcome)"
             case .reportUnreadable: "unreadable"
