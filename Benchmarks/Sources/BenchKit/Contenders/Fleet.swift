@@ -9,9 +9,10 @@ final class Fleet {
         target: Target,
         workers count: Int,
         settings: WorkerSettings,
+        persistence: PrivateRedis.Persistence,
         in workspace: Workspace
     ) throws {
-        let redis = try PrivateRedis(in: workspace)
+        let redis = try PrivateRedis(persistence, in: workspace)
         var workers: [WorkerProcess] = []
         do {
             for index in 1...count {
@@ -72,6 +73,15 @@ final class Fleet {
             peakMemoryMegabytes: try peakMemoryMegabytes()
         )
         return (outcome, reading)
+    }
+
+    /// Time passes while the workers work; one that ends is an error.
+    func pause(seconds: Double) throws {
+        let end = Patience.now() + seconds
+        try Patience.wait(for: "the time to pass", seconds: seconds + 30, every: 0.02) { () -> Void? in
+            try throwIfEnded()
+            return Patience.now() >= end ? () : nil
+        }
     }
 
     /// Every worker drains and exits with 0, or it is an error.

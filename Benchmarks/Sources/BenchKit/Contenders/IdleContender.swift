@@ -37,7 +37,7 @@ struct IdleContender: Contender {
         let served = Patience.now() - started
         // What follows a start once is over: the checks of ten projects take a second.
         try pass(15 + Double(projects) / 10, fleet) {}
-        let before = try commandsSoFar(fleet.redis)
+        let before = try callsSoFar(fleet.redis)
         var pushed = 0
         let (_, reading) = try fleet.meter(sink: nil) {
             try pass(seconds, fleet) {
@@ -48,7 +48,7 @@ struct IdleContender: Contender {
                 }
             }
         }
-        let commands = try commandsSoFar(fleet.redis) - before
+        let commands = try callsSoFar(fleet.redis) - before
         let wall = reading.wallSeconds
         return reading.sample(
             sends: max(1, pushed),
@@ -76,12 +76,8 @@ struct IdleContender: Contender {
         }
     }
 
-    private func commandsSoFar(_ redis: PrivateRedis) throws -> Int {
-        guard case .text(let text) = try redis.client.send("INFO", "commandstats") else { return 0 }
-        return text.split(whereSeparator: \.isNewline).reduce(0) { sum, line in
-            let calls = line.split(separator: "calls=").dropFirst().first?.prefix { $0.isNumber }
-            return sum + (calls.flatMap { Int($0) } ?? 0)
-        }
+    private func callsSoFar(_ redis: PrivateRedis) throws -> Int {
+        try redis.info("commandstats").calls.values.reduce(0, +)
     }
 
     /// Time passes while the workers work; one that ends is an error. `body` runs five times a second.

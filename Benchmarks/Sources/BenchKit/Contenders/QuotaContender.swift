@@ -35,9 +35,9 @@ struct QuotaContender: Contender {
         defer { fleet.stop() }
         let job = fleet.job("measured")
         try job.push(.tokens(tokens))
-        try pause(Double(Self.rampSeconds), fleet)
+        try fleet.pause(seconds: Double(Self.rampSeconds))
         let before = try job.sentSoFar()
-        let (_, reading) = try fleet.meter(sink: nil) { try pause(Double(seconds), fleet) }
+        let (_, reading) = try fleet.meter(sink: nil) { try fleet.pause(seconds: Double(seconds)) }
         let sent = try job.sentSoFar() - before
         guard sent > 0 else { throw BenchError.failed("nothing was sent within \(seconds) s") }
         let refused = try sandbox.quotaRefusals()
@@ -46,14 +46,5 @@ struct QuotaContender: Contender {
             sends: sent,
             figures: [Self.used.name: share, Self.refused.name: Double(refused)]
         )
-    }
-
-    /// Time passes while the workers work; one that ends is an error.
-    private func pause(_ seconds: Double, _ fleet: Fleet) throws {
-        let end = Patience.now() + seconds
-        try Patience.wait(for: "the time to pass", seconds: seconds + 30, every: 0.02) { () -> Void? in
-            try fleet.throwIfEnded()
-            return Patience.now() >= end ? () : nil
-        }
     }
 }

@@ -7,6 +7,8 @@ struct Bench {
     var executable: String?
     /// The HTTP engine of the workers that ``fleet(_:workers:settings:)`` starts.
     var engine: HTTPEngine
+    /// Of the Redis of these workers.
+    var persistence = PrivateRedis.Persistence.none
 
     init(options: Options, workspace: Workspace, certificates: Certificates, executable: String?) {
         self.options = options
@@ -63,6 +65,7 @@ struct Bench {
             target: target,
             workers: workers,
             settings: settings,
+            persistence: persistence,
             in: workspace
         )
     }

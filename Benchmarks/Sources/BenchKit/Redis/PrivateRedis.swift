@@ -1,14 +1,33 @@
 internal import Foundation
 
-/// A redis-server of the harness's own, on a unix socket, keeping everything in memory.
+/// A redis-server of the harness's own, on a unix socket.
 final class PrivateRedis {
+    /// What the server writes to disk.
+    enum Persistence {
+        case none
+        /// An append-only file, synced once a second; never rewritten, which would cost the run that it falls into.
+        case appendOnly
+
+        fileprivate var settings: [String] {
+            switch self {
+            case .none: ["--appendonly", "no"]
+            case .appendOnly:
+                ["--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0"]
+            }
+        }
+    }
+
     let client: RESPClient
     let url: String
+    private let socket: String
     private let child: Child
 
-    init(in workspace: Workspace) throws {
+    init(_ persistence: Persistence = .none, in workspace: Workspace) throws {
         let server = try Tool.redisServer.found()
         let socket = workspace.file("redis.sock")
+        self.socket = socket
+        // A server of the same workspace loads the file that the last one left.
+        try? FileManager.default.removeItem(atPath: workspace.file("appendonlydir"))
         url = "unix://\(socket)"
         unlink(socket)
         let child = try Child(
@@ -16,8 +35,8 @@ final class PrivateRedis {
             server,
             [
                 "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", workspace.path,
-                "--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
-            ],
+                "--save", "", "--maxmemory-policy", "noeviction",
+            ] + persistence.settings,
             in: workspace
         )
         self.child = child
@@ -33,6 +52,16 @@ final class PrivateRedis {
             child.stop()
             throw error
         }
+    }
+
+    /// Another connection.
+    func connect() throws -> RESPClient { try RESPClient(socketPath: socket, timeoutSeconds: 30) }
+
+    func info(_ section: String) throws -> RedisInfo {
+        guard case .text(let text) = try client.send("INFO", section) else {
+            throw BenchError.failed("Redis does not answer INFO \(section)")
+        }
+        return RedisInfo(text)
     }
 
     func cpuNs() throws -> Int { try child.cpuNs() }

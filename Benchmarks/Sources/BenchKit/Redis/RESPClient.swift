@@ -51,9 +51,23 @@ final class RESPClient {
     /// before all are written.
     /// - Returns: a reply for each.
     @discardableResult
-    func pipeline(_ commands: [[String]]) throws -> [Value] {
-        try write(commands.flatMap(Self.bytes))
+    func pipeline(_ commands: [[String]]) throws -> [Value] { try pipeline(encoded: commands.map(Self.bytes)) }
+
+    /// The same with each command as ``bytes(_:)`` encodes it.
+    @discardableResult
+    func pipeline(encoded commands: some Collection<[UInt8]>) throws -> [Value] {
+        try write(commands.reduce(into: []) { $0 += $1 })
         return try commands.map { _ in try reply() }
+    }
+
+    /// Writes a command; ``reply(within:)`` reads its reply.
+    func write(_ words: [String]) throws { try write(Self.bytes(words)) }
+
+    /// nil when no reply arrives in so many milliseconds.
+    func reply(within milliseconds: Int32) throws -> Value? {
+        var event = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+        guard position < buffer.count || poll(&event, 1, milliseconds) > 0 else { return nil }
+        return try reply()
     }
 
     static func bytes(_ words: [String]) -> [UInt8] {

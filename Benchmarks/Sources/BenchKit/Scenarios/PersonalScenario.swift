@@ -54,21 +54,13 @@ enum PersonalScenario: Scenario {
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
         try fleet.warmUp(bench.options.warmUp, limitSeconds: bench.options.limitSeconds)
-        let before = try usedBytes(fleet.redis)
+        let before = try fleet.redis.info("memory").keyBytes()
         var content = JobContent(target: .recipients(Payload.recipientArray(count)), message: Payload.personalMessage)
         content.notBefore = Int(Date().timeIntervalSince1970 * 1_000) + 3_600_000
         let job = fleet.job("waiting")
         try job.push(content)
         try job.waitUntilScheduled(seconds: bench.options.limitSeconds, whileRunning: fleet.throwIfEnded)
         let elements = (0..<count).reduce(0) { $0 + Payload.element($1).utf8.count }
-        return (try usedBytes(fleet.redis) - before - Double(elements)) / Double(count)
-    }
-
-    private static func usedBytes(_ redis: PrivateRedis) throws -> Double {
-        guard case .text(let info) = try redis.client.send("INFO", "memory"),
-            let line = info.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix("used_memory:") }),
-            let bytes = Double(line.dropFirst("used_memory:".count))
-        else { throw BenchError.failed("Redis does not say how much memory it uses") }
-        return bytes
+        return Double(try fleet.redis.info("memory").keyBytes() - before - elements) / Double(count)
     }
 }

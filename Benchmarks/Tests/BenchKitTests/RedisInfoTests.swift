@@ -1,0 +1,25 @@
+import Testing
+
+@testable import BenchKit
+
+struct RedisInfoTests {
+    private let commands = RedisInfo(
+        """
+        # Commandstats\r
+        cmdstat_xadd:calls=2000,usec=8,usec_per_call=4.00,rejected_calls=0,failed_calls=0\r
+        cmdstat_xinfo|groups:calls=7,usec=9,usec_per_call=9.00,rejected_calls=0,failed_calls=0\r
+        """
+    )
+
+    @Test func callsAreCountedByCommand() {
+        #expect(commands.calls == ["xadd": 2_000, "xinfo|groups": 7])
+        #expect(RedisInfo("").calls.isEmpty)
+    }
+
+    @Test func keyBytesLeaveOutBuffers() throws {
+        let memory =
+            "# Memory\r\nused_memory:1000\r\nused_memory_human:1K\r\nmem_clients_normal:300\r\nmem_aof_buffer:20\r\n"
+        #expect(try RedisInfo(memory).keyBytes() == 680)
+        #expect(throws: BenchError.self) { try commands.keyBytes() }
+    }
+}
