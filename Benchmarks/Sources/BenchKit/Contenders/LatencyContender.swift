@@ -1,6 +1,4 @@
-internal import Foundation
-
-/// The worker, with single jobs that come evenly.
+/// The worker, with single jobs that come evenly, and a consumer that waits for the results.
 struct LatencyContender: Contender {
     let name = "worker"
     let summary: String
@@ -8,55 +6,53 @@ struct LatencyContender: Contender {
     private let sink: Sink
     /// Jobs a second.
     private let rate: Int
+    private let seconds: Int
 
-    init(_ bench: Bench, sink: Sink, rate: Int) {
-        self.bench = bench
-        self.sink = sink
-        self.rate = rate
-        summary = "fanfare worker, from the entry in the stream to its result, \(rate) jobs a second"
+    init(_ bench: Bench, sink: Sink, rate: Int, seconds: Int) {
+        (self.bench, self.sink, self.rate, self.seconds) = (bench, sink, rate, seconds)
+        summary = "fanfare worker, from the producer's XADD until its consumer has the result, \(rate) jobs a second"
     }
 
+    /// - Parameter sends: not used: the time is given.
     func run(sends: Int) throws -> RunSample {
-        let limit = bench.options.limitSeconds
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
-        try fleet.warmUp(bench.options.warmUp, limitSeconds: limit)
-        let mark = try fleet.results.mark()
-        let commands = (0..<sends).map(SinglesPusher(project: Sink.project).command)
-        let (_, reading) = try fleet.meter(sink: sink) { try pace(commands, to: fleet) }
-        let waits = try waits(fleet, since: mark, count: sends)
+        try fleet.warmUp(bench.options.warmUp, limitSeconds: bench.options.limitSeconds)
+        let commands = SinglesPusher(project: Sink.project).commands(rate * seconds)
+        let consumer = try ResultFollower(fleet.results, from: fleet.results.mark())
+        let (waits, reading) = try fleet.meter(sink: sink) { try exchange(commands, with: fleet, consumer) }
         try fleet.drain()
-        return reading.sample(sends: sends, figures: try LatencyScenario.figures(waits))
+        return reading.sample(sends: commands.count, figures: try LatencyScenario.figures(waits))
     }
 
     /// Whatever is due is pushed every millisecond, whether or not what came before has ended.
-    private func pace(_ commands: [[String]], to fleet: Fleet) throws {
+    /// - Returns: from each push to the arrival of its result, in milliseconds of this process' clock.
+    private func exchange(_ commands: [[UInt8]], with fleet: Fleet, _ consumer: ResultFollower) throws -> [Double] {
         let started = Patience.now()
         var pushed = 0
-        let seconds = Double(commands.count) / Double(rate) * 3 + 10
-        try Patience.wait(for: "the pushes", seconds: seconds, every: 0.001) { () -> Void? in
-            let due = min(commands.count, pushed + 500, Int((Patience.now() - started) * Double(rate)))
+        // A job without an id is named after its entry.
+        var pushedAt: [String: Double] = [:]
+        var waits: [Double] = []
+        let limit = Double(seconds) * 3 + 10
+        return try Patience.wait(for: "the results of \(commands.count) jobs", seconds: limit, every: 0) {
+            let now = Patience.now()
+            let due = min(commands.count, pushed + 500, Int((now - started) * Double(rate)))
             if due > pushed {
-                try fleet.redis.client.pipeline(Array(commands[pushed..<due]))
+                for case .text(let id) in try fleet.redis.client.pipeline(encoded: commands[pushed..<due]) {
+                    pushedAt[id] = now
+                }
                 pushed = due
             }
-            return pushed == commands.count ? () : nil
-        }
-    }
-
-    /// From an entry to its result, in milliseconds. A job without an id is called after its entry.
-    private func waits(_ fleet: Fleet, since mark: ResultStream.Mark, count: Int) throws -> [Double] {
-        let results = fleet.results
-        let limit = bench.options.limitSeconds
-        try results.wait(for: count, since: mark, seconds: limit, whileRunning: fleet.throwIfEnded)
-        var waits: [Double] = []
-        try results.read(since: mark) { entry in
-            guard let pushedMs = StreamID.milliseconds(entry.job) else {
-                throw BenchError.failed("job \(entry.job) is not called after its entry")
+            let entries = try consumer.next(within: 1)
+            let arrived = Patience.now()
+            for entry in entries {
+                guard let time = pushedAt.removeValue(forKey: entry.job) else {
+                    throw BenchError.failed("job \(entry.job) is not named after its entry, or has two results")
+                }
+                waits.append(1_000 * (arrived - time))
             }
-            waits.append(Double(entry.writtenMs - pushedMs))
+            if entries.isEmpty { try fleet.throwIfEnded() }
+            return waits.count == commands.count ? waits : nil
         }
-        guard waits.count == count else { throw BenchError.failed("\(waits.count) results for \(count) jobs") }
-        return waits
     }
 }

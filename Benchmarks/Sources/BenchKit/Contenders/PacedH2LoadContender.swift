@@ -2,25 +2,31 @@ internal import Foundation
 
 /// h2load at an even rate: how long the sink itself takes to answer.
 struct PacedH2LoadContender: Contender {
-    let name = "sink"
-    let summary = "the sink alone, asked by h2load at the same rate"
+    let name: String
+    let summary: String
     private let path: String
     private let options: Options
     private let sink: Sink
     private let rate: Int
+    private let seconds: Int
     private let workspace: Workspace
 
     /// nil when the program is not there.
-    init?(options: Options, sink: Sink, rate: Int, in workspace: Workspace) {
+    init?(_ name: String, options: Options, sink: Sink, rate: Int, seconds: Int, in workspace: Workspace) {
         guard let path = Tool.h2load.path else { return nil }
+        self.name = name
+        summary = "the sink alone, asked by h2load \(rate) times a second"
         self.path = path
         self.options = options
         self.sink = sink
         self.rate = rate
+        self.seconds = seconds
         self.workspace = workspace
     }
 
+    /// - Parameter sends: not used: the time is given.
     func run(sends: Int) throws -> RunSample {
+        let sends = rate * seconds
         let body = try workspace.write(Payload.body(token: Payload.token(0)), to: "h2load-body.json")
         let log = try workspace.write("", to: "h2load-times.tsv")
         var arguments = [

@@ -13,13 +13,13 @@ struct SinglesContender: Contender {
     func run(sends: Int) throws -> RunSample {
         let limit = bench.options.limitSeconds
         let pusher = SinglesPusher(project: Sink.project)
-        let chunks = pusher.chunks(sends)
+        let commands = pusher.commands(sends)
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
         try fleet.warmUp(bench.options.warmUp, limitSeconds: limit)
         let mark = try fleet.results.mark()
         let (span, reading) = try fleet.meter(sink: sink) {
-            let first = try pusher.push(chunks, to: fleet.redis)
+            let first = try pusher.push(commands, to: fleet.redis)
             return try (first, Self.finish(fleet, since: mark, count: sends, limitSeconds: limit))
         }
         try fleet.drain()
@@ -54,22 +54,19 @@ struct SinglesContender: Contender {
 struct SinglesPusher {
     let project: String
 
-    /// `XADD` commands in pipelines. Made ahead: the producer's work is not the worker's.
-    func chunks(_ count: Int) -> [[[String]]] {
-        stride(from: 0, to: count, by: 500).map { start in
-            (start..<min(start + 500, count)).map(command)
-        }
-    }
+    /// `XADD` commands as Redis reads them. Made ahead: the producer's work is not the worker's.
+    func commands(_ count: Int) -> [[UInt8]] { (0..<count).map { RESPClient.bytes(command($0)) } }
 
-    func command(_ index: Int) -> [String] {
+    private func command(_ index: Int) -> [String] {
         ["XADD", "fanfare:{\(project)}:jobs", "*", "message", Payload.message, "token", Payload.token(index)]
     }
 
+    /// Pushes in pipelines of 500.
     /// - Returns: when the first entry was written, in Redis's milliseconds.
-    func push(_ chunks: [[[String]]], to redis: PrivateRedis) throws -> Int {
+    func push(_ commands: [[UInt8]], to redis: PrivateRedis) throws -> Int {
         var firstMs: Int?
-        for chunk in chunks {
-            let replies = try redis.client.pipeline(chunk)
+        for start in stride(from: 0, to: commands.count, by: 500) {
+            let replies = try redis.client.pipeline(encoded: commands[start..<min(start + 500, commands.count)])
             if firstMs == nil, case .text(let id) = replies.first { firstMs = StreamID.milliseconds(id) }
         }
         guard let firstMs else { throw BenchError.failed("Redis took no entry") }

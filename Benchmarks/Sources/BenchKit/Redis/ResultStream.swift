@@ -6,6 +6,7 @@ struct ResultStream {
 
     /// One entry of the stream.
     struct Entry {
+        let id: String
         /// When Redis wrote it, in its own milliseconds.
         let writtenMs: Int
         let job: String
@@ -15,14 +16,15 @@ struct ResultStream {
 
     /// An end of the stream.
     struct Mark {
-        fileprivate let last: String
+        /// The last entry's id; `-` when there is none.
+        let last: String
         fileprivate let length: Int
     }
 
     let redis: PrivateRedis
     let project: String
 
-    private var key: String { "fanfare:{\(project)}:results" }
+    var key: String { "fanfare:{\(project)}:results" }
 
     /// Results with this status, counted one by one.
     func count(_ status: Status) throws -> Int {
@@ -63,13 +65,20 @@ struct ResultStream {
             guard case .array(let entries) = try redis.client.send("XRANGE", key, from, "+", "COUNT", "100"),
                 !entries.isEmpty
             else { return }
-            for case .array(let pair) in entries {
-                guard pair.count == 2, case .text(let id) = pair[0], case .array(let fields) = pair[1] else {
-                    throw BenchError.failed("the results stream holds what is no entry")
-                }
-                last = id
-                try take(Self.entry(id, fields))
+            for entry in try Self.entries(entries) {
+                last = entry.id
+                try take(entry)
             }
+        }
+    }
+
+    /// The entries of a reply to `XRANGE`, or of one stream of a reply to `XREAD`.
+    static func entries(_ values: [RESPClient.Value]) throws -> [Entry] {
+        try values.map { value in
+            guard case .array(let pair) = value, pair.count == 2, case .text(let id) = pair[0],
+                case .array(let fields) = pair[1]
+            else { throw BenchError.failed("the results stream holds what is no entry") }
+            return try entry(id, fields)
         }
     }
 
@@ -88,7 +97,7 @@ struct ResultStream {
         guard let job = texts["job"], let results = texts["results"], let writtenMs = StreamID.milliseconds(id) else {
             throw BenchError.failed("entry \(id) of the results stream lacks a field")
         }
-        return Entry(writtenMs: writtenMs, job: job, results: results)
+        return Entry(id: id, writtenMs: writtenMs, job: job, results: results)
     }
 
     static func occurrences(of needle: String, in text: String) -> Int {
