@@ -13,8 +13,8 @@ struct RunSample: Codable, Equatable {
     /// Requests that did not end well at first; a worker sends them again.
     var failed = 0
     var wallSeconds: Double
-    /// User and system time of the process that sends, or of all of them.
-    var cpuSeconds: Double
+    /// User and system time of the process that sends, or of all of them; nil where nothing is sent.
+    var cpuSeconds: Double?
     /// CPU before the first counted send: start, connections, warm-up. nil where it is part of `cpuSeconds`.
     var startUpCPUSeconds: Double?
     var sinkCPUSeconds: Double?
@@ -24,6 +24,6 @@ struct RunSample: Codable, Equatable {
     /// What only this scenario measures, by the name of its ``Measure``.
     var figures: [String: Double] = [:]
 
-    var cpuMicrosecondsPerSend: Double { cpuSeconds * 1e6 / Double(sends) }
+    var cpuMicrosecondsPerSend: Double? { cpuSeconds.map { $0 * 1e6 / Double(sends) } }
     var sendsPerSecond: Double { Double(sends) / wallSeconds }
 }

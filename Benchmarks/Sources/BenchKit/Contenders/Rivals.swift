@@ -16,6 +16,11 @@ enum Rivals {
         return loops.compactMap { $0 } + (redis.map { [$0] } ?? [])
     }
 
+    /// What queues cost Redis that send nothing.
+    static func singles(in workspace: Workspace) -> [any Contender] {
+        [StreamLoopRival(workspace: workspace), AsynqRival(workspace: workspace)]
+    }
+
     /// What moves as many bytes as the scenario `multicast` does, without sending anything.
     static func multicast(
         _ options: Options,

@@ -63,6 +63,7 @@ struct SinglesPusher {
 
     /// Pushes in pipelines of 500.
     /// - Returns: when the first entry was written, in Redis's milliseconds.
+    @discardableResult
     func push(_ commands: [[UInt8]], to redis: PrivateRedis) throws -> Int {
         var firstMs: Int?
         for start in stride(from: 0, to: commands.count, by: 500) {

@@ -64,6 +64,14 @@ final class PrivateRedis {
         return RedisInfo(text)
     }
 
+    /// What this server uses, and how long it takes, for work without a worker.
+    func meter(sends: Int, _ work: () throws -> Void) throws -> RunSample {
+        let (before, started) = (try cpuNs(), Patience.now())
+        try work()
+        let wall = Patience.now() - started
+        return RunSample(sends: sends, wallSeconds: wall, redisCPUSeconds: Double(try cpuNs() - before) / 1e9)
+    }
+
     func cpuNs() throws -> Int { try child.cpuNs() }
     func stop() { child.stop() }
 }
