@@ -22,4 +22,16 @@ struct RedisInfoTests {
         #expect(try RedisInfo(memory).keyBytes() == 680)
         #expect(throws: BenchError.self) { try commands.keyBytes() }
     }
+
+    @Test func callsArePerThousandJobsMostFrequentFirst() {
+        let calls = ["xadd": 2_500, "hset": 9_000, "exists": 2_000, "get": 40, "time": 1, "info": 3]
+        let figures = CommandCalls.figures(calls, since: ["xadd": 500, "get": 40], sends: 2_000)
+        #expect(figures.count == 4)
+        let run = sample(cpu: 1, figures: figures.merging(["kept_bytes": 300]) { $1 })
+        #expect(
+            CommandCalls.note("singles", [sample(cpu: 1), run])
+                == "commands of Redis for 1,000 jobs of singles: hset 4500, exists 1000, xadd 1000, time 1"
+        )
+        #expect(CommandCalls.note("singles", []) == nil)
+    }
 }

@@ -68,6 +68,42 @@ struct ScenarioGoalTests {
         #expect(unmeasured.allSatisfy { $0.verdict == .unmeasured })
     }
 
+    @Test func singlesAreComparedWithBatchesAndQueuesOfTheSameRun() throws {
+        func run(_ cpu: Double?, _ redis: Double, kept: Double? = nil) -> [RunSample] {
+            var run = sample(cpu: 1, figures: kept.map { [SinglesContender.keptBytes.name: $0] } ?? [:])
+            (run.cpuSeconds, run.redisCPUSeconds) = (cpu, redis)
+            return [run]
+        }
+        let runs = [
+            "singles-nghttp2": run(3, 4, kept: 340), "batches-nghttp2": run(1.5, 0.5), "with-id-nghttp2": run(3, 4.2),
+            "mix-nghttp2": run(3.6, 4), "bare-loop": run(nil, 0.5),
+        ]
+        let measures = Measure.common + [SinglesContender.keptBytes]
+        let goals = SinglesScenario.goals(scenario("singles", runs, measures, compare: SinglesScenario.compare))
+        #expect(goals.prefix(7).allSatisfy { $0.verdict == .unmeasured })
+        #expect(goals.dropFirst(7).map(\.figure) == [40, 8, 2, 1.05, 1.2, 1, 340, 30, 25_000])
+        #expect(
+            goals.dropFirst(7).map(\.verdict) == [.missed, .missed, .met, .met, .missed, .met, .met, .missed, .met]
+        )
+    }
+
+    @Test func mixIsWithoutTheCostOfWaiting() {
+        func reading(_ wall: Double, cpu: Double, redis: Double, sink: Double?) -> Reading {
+            Reading(
+                wallSeconds: wall,
+                cpuSeconds: cpu,
+                startUpCPUSeconds: 1,
+                redisCPUSeconds: redis,
+                sinkCPUSeconds: sink,
+                peakMemoryMegabytes: 1
+            )
+        }
+        let waiting = reading(4, cpu: 0.5, redis: 0.25, sink: 0.125)
+        let rest = reading(30, cpu: 8, redis: 6, sink: 2).less(waiting, seconds: 16)
+        #expect(rest.cpuSeconds == 6 && rest.redisCPUSeconds == 5 && rest.sinkCPUSeconds == 1.5)
+        #expect(rest.wallSeconds == 30)
+    }
+
     private func scenario(
         _ name: String,
         _ runs: [String: [RunSample]],

@@ -96,11 +96,21 @@ final class Fleet {
 
 struct Reading {
     var wallSeconds: Double
-    let cpuSeconds: Double
+    var cpuSeconds: Double
     let startUpCPUSeconds: Double
-    let redisCPUSeconds: Double
-    let sinkCPUSeconds: Double?
+    var redisCPUSeconds: Double
+    var sinkCPUSeconds: Double?
     let peakMemoryMegabytes: Double
+
+    /// Without what so many seconds cost in which the fleet only waited, as measured by `waiting`.
+    func less(_ waiting: Reading, seconds: Double) -> Reading {
+        let share = seconds / waiting.wallSeconds
+        var reading = self
+        reading.cpuSeconds -= share * waiting.cpuSeconds
+        reading.redisCPUSeconds -= share * waiting.redisCPUSeconds
+        reading.sinkCPUSeconds = sinkCPUSeconds.map { $0 - share * (waiting.sinkCPUSeconds ?? 0) }
+        return reading
+    }
 
     func sample(sends: Int, figures: [String: Double] = [:]) -> RunSample {
         RunSample(

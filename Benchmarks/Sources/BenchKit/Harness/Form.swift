@@ -1,6 +1,6 @@
 /// How much time a run may take. Each scenario says what that means for it.
 enum Form: String, Codable {
-    /// All scenarios in about ten minutes: whether everything works, and roughly where it stands.
+    /// All scenarios in about a quarter of an hour: whether everything works, and roughly where it stands.
     case short
     /// The figures to compare.
     case full

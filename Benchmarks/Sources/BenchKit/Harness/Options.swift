@@ -32,7 +32,7 @@ struct Options: Equatable {
           all        every one of them, one after the other
 
         options:
-          --short           all in about ten minutes: does it work, and roughly where does it stand
+          --short           all in a quarter of an hour: does it work, and roughly where does it stand
           --long            more rounds and an audience of ten million: hours
           --json FILE       write both sides of every ratio, all samples and the machine to FILE
           --chart FILE      draw throughput and CPU per send against requests in flight; .svg or .png

@@ -49,9 +49,10 @@ struct ResultStream {
         for count: Int,
         since mark: Mark,
         seconds: Double,
+        every pause: Double = 0.02,
         whileRunning check: () throws -> Void
     ) throws {
-        try Patience.wait(for: "\(count) results", seconds: seconds, every: 0.02) { () -> Void? in
+        try Patience.wait(for: "\(count) results", seconds: seconds, every: pause) { () -> Void? in
             try check()
             return try length() >= mark.length + count ? () : nil
         }
@@ -71,6 +72,9 @@ struct ResultStream {
             }
         }
     }
+
+    /// Empties the stream, as consumers do that have read it.
+    func trim() throws { try redis.client.send("XTRIM", key, "MAXLEN", "0") }
 
     /// The entries of a reply to `XRANGE`, or of one stream of a reply to `XREAD`.
     static func entries(_ values: [RESPClient.Value]) throws -> [Entry] {

@@ -83,7 +83,11 @@ private enum MulticastAnswer {
 /// One send in twenty fails, as drawn by nginx: three in a hundred for good, two in a hundred until they are sent again.
 enum FailingAnswers {
     static let permanentShare = 0.03
-    static let retryShare = 0.02
+
+    /// Whether about as many recipients failed for good as should.
+    static func isPlausible(failed: Int, of sends: Int) -> Bool {
+        abs(Double(failed) / Double(sends) - permanentShare) < permanentShare / 2
+    }
 
     static let split = """
             split_clients "$request_id" $fate {
