@@ -17,8 +17,11 @@ enum Rivals {
     }
 
     /// What queues cost Redis that send nothing.
-    static func singles(in workspace: Workspace) -> [any Contender] {
-        [StreamLoopRival(workspace: workspace), AsynqRival(workspace: workspace)]
+    static func singles(_ options: Options, in workspace: Workspace) -> [any Contender] {
+        [
+            StreamLoopRival(workspace: workspace, warmUp: options.warmUp),
+            AsynqRival(workspace: workspace, warmUp: options.warmUp),
+        ]
     }
 
     /// What moves as many bytes as the scenario `multicast` does, without sending anything.

@@ -48,7 +48,7 @@ struct SinglesContender: Contender {
         let mark = try fleet.results.mark()
         let before = try State(fleet.redis)
         var ((firstMs, waited), reading) = try fleet.meter(sink: sink) {
-            let firstMs = try pusher.push(commands, to: fleet.redis)
+            let firstMs = try pusher.push(commands[...], to: fleet.redis)
             return (firstMs, try wait(fleet, since: mark, count: sends))
         }
         let calls = try State(fleet.redis).calls
@@ -143,10 +143,10 @@ struct SinglesPusher {
     /// Pushes in pipelines of 500.
     /// - Returns: when the first entry was written, in Redis's milliseconds.
     @discardableResult
-    func push(_ commands: [[UInt8]], to redis: PrivateRedis) throws -> Int {
+    func push(_ commands: ArraySlice<[UInt8]>, to redis: PrivateRedis) throws -> Int {
         var firstMs: Int?
         for start in stride(from: 0, to: commands.count, by: 500) {
-            let replies = try redis.client.pipeline(encoded: commands[start..<min(start + 500, commands.count)])
+            let replies = try redis.client.pipeline(encoded: commands.dropFirst(start).prefix(500))
             if firstMs == nil, case .text(let id) = replies.first { firstMs = StreamID.milliseconds(id) }
         }
         guard let firstMs else { throw BenchError.failed("Redis took no entry") }

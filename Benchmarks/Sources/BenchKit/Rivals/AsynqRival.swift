@@ -8,6 +8,8 @@ struct AsynqRival: Contender {
     let name = "asynq"
     let summary = "Redis alone, no sends: asynq's scripts for enqueue, dequeue and done, one call at a time"
     let workspace: Workspace
+    /// Tasks before the clock starts.
+    let warmUp: Int
 
     /// A task is a hash; the list of pending tasks has its id. A task id in use is refused.
     private static let enqueue = """
@@ -47,23 +49,29 @@ struct AsynqRival: Contender {
     func run(sends: Int) throws -> RunSample {
         let redis = try PrivateRedis(.appendOnly, in: workspace)
         defer { redis.stop() }
-        let tasks = max(5_000, sends / 5)
+        let count = max(5_000, sends / 5)
         let calls = try Calls(redis.client)
-        let ids = (0..<tasks).map { _ in UUID().uuidString.lowercased() }
-        let messages = (0..<tasks).map { Payload.body(token: Payload.token($0)) }
-        let sample = try redis.meter(sends: tasks) {
-            for (id, message) in zip(ids, messages) { try calls.enqueue(id, message) }
-            for (id, message) in zip(ids, messages) {
-                guard try calls.dequeue() == .text(message) else {
-                    throw BenchError.failed("\(name): a task is missing")
-                }
-                try calls.done(id)
-            }
-        }
-        guard try redis.client.send("GET", Calls.processed) == .text("\(tasks)") else {
+        try finish(Self.tasks(warmUp), calls)
+        let tasks = Self.tasks(count)
+        let sample = try redis.meter(sends: count) { try finish(tasks, calls) }
+        guard try redis.client.send("GET", Calls.processed) == .text("\(warmUp + count)") else {
             throw BenchError.failed("\(name): not every task was counted")
         }
         return sample
+    }
+
+    private static func tasks(_ count: Int) -> [(id: String, message: String)] {
+        (0..<count).map { (UUID().uuidString.lowercased(), Payload.body(token: Payload.token($0))) }
+    }
+
+    private func finish(_ tasks: [(id: String, message: String)], _ calls: Calls) throws {
+        for task in tasks { try calls.enqueue(task.id, task.message) }
+        for task in tasks {
+            guard try calls.dequeue() == .text(task.message) else {
+                throw BenchError.failed("\(name): a task is missing")
+            }
+            try calls.done(task.id)
+        }
     }
 
     /// The scripts with their keys and arguments.

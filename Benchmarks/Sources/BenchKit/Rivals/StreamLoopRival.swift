@@ -6,6 +6,8 @@ struct StreamLoopRival: Contender {
     let name = "bare-loop"
     let summary = "Redis alone, no sends: XADD, XREADGROUP COUNT 64, XADD of the results, XACK, XDEL"
     let workspace: Workspace
+    /// Jobs before the clock starts.
+    let warmUp: Int
 
     private let jobs = "fanfare:{\(Sink.project)}:jobs"
     private let results = "results"
@@ -14,19 +16,21 @@ struct StreamLoopRival: Contender {
     func run(sends: Int) throws -> RunSample {
         let redis = try PrivateRedis(.appendOnly, in: workspace)
         defer { redis.stop() }
-        let pusher = SinglesPusher(project: Sink.project)
-        let commands = pusher.commands(sends)
+        let commands = SinglesPusher(project: Sink.project).commands(sends)
         try redis.client.send("XGROUP", "CREATE", jobs, group, "$", "MKSTREAM")
-        let sample = try redis.meter(sends: sends) {
-            try pusher.push(commands, to: redis)
-            var done = 0
-            while done < sends { done += try pass(redis.client, from: done) }
-        }
+        try finish(commands.prefix(warmUp), redis)
+        let sample = try redis.meter(sends: sends) { try finish(commands[...], redis) }
         let left = try [results, jobs].map { try redis.client.send("XLEN", $0) }
-        guard left == [.integer(sends), .integer(0)] else {
+        guard left == [.integer(sends + min(warmUp, sends)), .integer(0)] else {
             throw BenchError.failed("\(name): not every job has its result")
         }
         return sample
+    }
+
+    private func finish(_ commands: ArraySlice<[UInt8]>, _ redis: PrivateRedis) throws {
+        try SinglesPusher(project: Sink.project).push(commands, to: redis)
+        var done = 0
+        while done < commands.count { done += try pass(redis.client, from: done) }
     }
 
     /// - Returns: how many jobs were finished.

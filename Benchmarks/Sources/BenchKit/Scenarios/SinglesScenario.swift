@@ -35,7 +35,7 @@ enum SinglesScenario: Scenario {
         return report.with(goals: goals(report))
     }
 
-    private static let sides = HTTPEngine.allCases.map { $0.side("singles") }
+    private static let sides = HTTPEngine.allCases.map { $0.side("singles") } + [Bench.beforeName]
 
     private static func contenders(_ bench: Bench, sink: Sink) -> [any Contender] {
         var contenders = bench.perEngine { SinglesContender($0, sink: sink) }
@@ -53,7 +53,7 @@ enum SinglesScenario: Scenario {
             before.name = Bench.beforeName
             contenders.append(before)
         }
-        return contenders + (bench.options.rivals ? Rivals.singles(in: bench.workspace) : [])
+        return contenders + (bench.options.rivals ? Rivals.singles(bench.options, in: bench.workspace) : [])
     }
 
     static let compare =
