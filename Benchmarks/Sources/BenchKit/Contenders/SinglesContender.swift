@@ -46,21 +46,22 @@ struct SinglesContender: Contender {
         try warmUp(fleet)
         try fleet.results.trim()
         let mark = try fleet.results.mark()
-        let before = try State(fleet.redis)
+        let bytes = try fleet.redis.keyBytes()
+        let callsBefore = try fleet.redis.info("commandstats").calls
         var ((firstMs, waited), reading) = try fleet.meter(sink: sink) {
             let firstMs = try pusher.push(commands[...], to: fleet.redis)
             return (firstMs, try wait(fleet, since: mark, count: sends))
         }
-        let calls = try State(fleet.redis).calls
+        let calls = try fleet.redis.info("commandstats").calls
         if course == .mix {
             let (_, waiting) = try fleet.meter(sink: sink) { try fleet.pause(seconds: 3) }
             reading = reading.less(waiting, seconds: waited)
         }
         let lastMs = try end(fleet, since: mark, count: sends)
         try fleet.results.trim()
-        let kept = try State(fleet.redis).bytes - before.bytes
+        let kept = try fleet.redis.keyBytes() - bytes
         try fleet.drain()
-        var figures = CommandCalls.figures(calls, since: before.calls, sends: sends)
+        var figures = CommandCalls.figures(calls, since: callsBefore, sends: sends)
         if course == .plain { figures[Self.keptBytes.name] = Double(kept) / Double(sends) }
         var sample = reading.sample(sends: sends, figures: figures)
         // By Redis's clock, from the first entry to the last result: the harness looks in between, and not all the time.
@@ -113,17 +114,6 @@ struct SinglesContender: Contender {
             throw BenchError.failed("\(sent) of \(count) jobs were sent, \(failed) failed")
         }
         return lastMs
-    }
-
-    /// What Redis says of itself.
-    private struct State {
-        let bytes: Int
-        let calls: [String: Int]
-
-        init(_ redis: PrivateRedis) throws {
-            bytes = try redis.info("memory").keyBytes()
-            calls = try redis.info("commandstats").calls
-        }
     }
 }
 

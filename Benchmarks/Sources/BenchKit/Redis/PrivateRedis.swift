@@ -64,6 +64,12 @@ final class PrivateRedis {
         return RedisInfo(text)
     }
 
+    /// See ``RedisInfo/keyBytes()``. Waits first: Redis counts the buffers of its clients anew five times a second or so.
+    func keyBytes() throws -> Int {
+        usleep(500_000)
+        return try info("memory").keyBytes()
+    }
+
     /// What this server uses, and how long it takes, for work without a worker.
     func meter(sends: Int, _ work: () throws -> Void) throws -> RunSample {
         let (before, started) = (try cpuNs(), Patience.now())

@@ -54,13 +54,13 @@ enum PersonalScenario: Scenario {
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
         try fleet.warmUp(bench.options.warmUp, limitSeconds: bench.options.limitSeconds)
-        let before = try fleet.redis.info("memory").keyBytes()
+        let before = try fleet.redis.keyBytes()
         var content = JobContent(target: .recipients(Payload.recipientArray(count)), message: Payload.personalMessage)
         content.notBefore = Int(Date().timeIntervalSince1970 * 1_000) + 3_600_000
         let job = fleet.job("waiting")
         try job.push(content)
         try job.waitUntilScheduled(seconds: bench.options.limitSeconds, whileRunning: fleet.throwIfEnded)
         let elements = (0..<count).reduce(0) { $0 + Payload.element($1).utf8.count }
-        return Double(try fleet.redis.info("memory").keyBytes() - before - elements) / Double(count)
+        return Double(try fleet.redis.keyBytes() - before - elements) / Double(count)
     }
 }
