@@ -63,7 +63,7 @@ extension FaultRun {
         let base = bench.keys.base
         let stay: Set<String> = [
             "jobs", "results", "feedback", "dead", "ctl", "leases", "links", "news", "tally", "finished", "audit",
-            "marks", "fingerprints_open",
+            "marks", "fingerprints_open", "holders",
         ]
         // The first version keeps no lists of paused jobs; `repair` corrects them.
         if usedVersions.contains(.one) {

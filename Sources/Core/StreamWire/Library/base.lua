@@ -56,7 +56,7 @@
 --   restoring                       set: jobs whose held:<id> is moved back step by step
 --   crashed:<id>                    hash: recipient -> how many workers in a row died while they held it
 --   b:<id>/<n>                      hash: one claimed batch; w<recipient> marks one that was handed on to a retry
---   claims:<worker>                 set: batches that the worker holds, but those of compact jobs
+--   claims:<worker>                 set: batches that the worker holds; not of compact jobs
 --   compact compact:<worker>        hashes: jobs of one recipient, until their result; see compact.lua
 --   holders                         set: workers that know compact jobs, until these are freed
 --   groups_on                       set: jobs whose group send is in flight

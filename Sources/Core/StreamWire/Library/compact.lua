@@ -56,7 +56,7 @@ function compact.show(base, args)
   return compact.expand(base, id) and 1 or 0
 end
 
--- Expands at most `limit` compact jobs of a worker, but not those of `known`, a set of names of batches. Returns
+-- Expands at most `limit` compact jobs of a worker, except jobs whose batch is in `known`, a set of names. Returns
 -- whether it keeps some: there are more, or one cannot be expanded, and is stuck.
 function compact.expand_all(base, worker, limit, known)
   local count, keeps_some = 0, false
@@ -124,7 +124,7 @@ local function takeable(base, entries, ids, owned, others)
 end
 
 -- Takes new jobs for the worker that has read them, and sets the replies of their calls. `first`: the first words of
--- the first call's text, of which those that are read here are alike in all.
+-- the first call's text; what is read of them here is alike in all texts.
 local function take_jobs(base, short, args, replies, common, first, jobs)
   local worker, dedupe_ms, quota = first[6], first[4], first[14]
   local entries, ids, owned = jobs.entries, jobs.ids, jobs.owned

@@ -83,20 +83,39 @@ import Testing
     }
 
     /// A later command may depend on them.
-    @Test(arguments: ["command", "function", "write now"]) func earlierCallsAreSentBefore(_ next: String) {
+    @Test(arguments: ["command", "write now"]) func earlierCallsAreSentBefore(_ next: String) {
         for job in ["a", "b"] { connection.append(call(job), as: .record, record(job)) }
         switch next {
         case "command": connection.send(RedisCommand("PING"), record("ping"))
-        case "function": connection.append(call("c"), as: .intake, record("c"))
         default: connection.writeNow()
         }
         #expect(redis.names == (next == "command" ? ["records", "PING"] : ["records"]))
     }
 
-    @Test func thirtyTwoCallsAreSentTogetherAtMost() {
-        for job in 0..<33 { connection.append(call(String(job)), as: .record, record("")) }
+    @Test func callsOfEachFunctionAreSentTogether() {
+        for job in ["a", "b", "c", "d"] {
+            connection.append(call(job), as: ["a", "b"].contains(job) ? .record : .intake, record(job))
+        }
         loop.advance()
-        #expect(redis.names == ["records", "record"])
+        #expect(redis.names == ["records", "intakes"])
+    }
+
+    @Test func callsOfTwoMillisecondsAreSentTogether() {
+        for job in 0..<80 { connection.append(call(String(job)), as: .record, record("")) }
+        loop.advance()
+        #expect(redis.names == ["records", "records"])
+    }
+
+    /// Two unanswered calls keep Redis and the worker busy; the next ones wait for an answer, and are sent together.
+    @Test func callsWaitForUnansweredOnes() {
+        for job in ["a", "b", "c", "d"] {
+            connection.append(call(job), as: .record, record(job))
+            loop.advance()
+        }
+        #expect(redis.names == ["record", "record"])
+        redis.answer(.status("ok"))
+        loop.advance()
+        #expect(redis.names == ["record", "record", "records"])
     }
 
     @Test func largeCallGoesByItself() {
