@@ -23,7 +23,12 @@ extension [UInt8] {
     /// Appends a number in decimal digits, without a `String` in between.
     public mutating func appendDecimal(_ number: Int64) {
         guard number >= 0 else { return append(contentsOf: String(number).utf8) }
-        guard number >= 10 else { return append(UInt8(ascii: "0") + UInt8(number)) }
+        // Most numbers are small.
+        guard number >= 1_000 else {
+            if number >= 100 { append(UInt8(ascii: "0") + UInt8(number / 100)) }
+            if number >= 10 { append(UInt8(ascii: "0") + UInt8(number / 10 % 10)) }
+            return append(UInt8(ascii: "0") + UInt8(number % 10))
+        }
         var (count, limit) = (2, Int64(100))
         // Up to 18 digits: the next limit would overflow.
         while count < 18, number >= limit { (count, limit) = (count + 1, limit * 10) }

@@ -29,20 +29,25 @@ enum EntryField: String, CaseIterable {
 /// An entry's fields by name, each at most once, none unknown.
 struct EntryFields {
     /// An array, because a linear search through a few fields is faster than hashing.
-    private var values: [(field: EntryField, value: [UInt8])] = []
+    private var given: [EntryField] = []
+    /// Of each field that is given.
+    private var values: [[UInt8]] = []
 
     /// - Throws: the first repeated or unknown field, in the order of the entry.
     init(_ fields: [(name: String, value: [UInt8])]) throws(EntryFault) {
+        given.reserveCapacity(fields.count)
+        values.reserveCapacity(fields.count)
         for (name, value) in fields {
             guard let field = EntryField(rawValue: name) else {
                 throw EntryFault(Excerpt.plain(name), "unknown field")
             }
             try require(self[field] == nil, name, "given more than once")
-            values.append((field, value))
+            given.append(field)
+            values.append(value)
         }
     }
 
-    subscript(field: EntryField) -> [UInt8]? { values.first { $0.field == field }?.value }
+    subscript(field: EntryField) -> [UInt8]? { given.firstIndex(of: field).map { values[$0] } }
 
     /// The field's value as one of an enumeration's names.
     func choice<Choice: RawRepresentable & CaseIterable>(
