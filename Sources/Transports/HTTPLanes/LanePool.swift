@@ -69,8 +69,11 @@ public final class LanePool {
     /// How many more requests the pool accepts: 0 while the origin cannot be reached. A rise makes the loop turn.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
-        let open = lanes.reduce(0) { $0 + max(0, $1.state.limit - $1.state.inFlight) }
-        let isPaused = lanes.contains(where: \.state.isPaused)
+        var (open, isPaused) = (0, false)
+        for lane in lanes {
+            open += max(0, lane.state.limit - lane.state.inFlight)
+            if lane.state.isPaused { isPaused = true }
+        }
         let unopened = isPaused ? 0 : planner.unopened(lanes: lanes.count, nowMs: loop.nowMs)
         return max(0, open + (unopened > 0 && hasUncountedFailure ? 0 : unopened) - queue.count)
     }
