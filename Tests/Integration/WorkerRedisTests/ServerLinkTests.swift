@@ -1,5 +1,6 @@
 import EventLoop
 import FanfareConfiguration
+import FanfareCore
 import FanfareMetrics
 import RedisTransport
 import TestSupport
@@ -85,7 +86,7 @@ import Testing
         try LinkBench.run(server) { bench in
             bench.whenRegistered {
                 for _ in 0..<2 {
-                    bench.runner?.session.declaredDead(bench.leases.name(in: "p"))
+                    bench.runner?.session.declaredDead(bench.leases.lease(in: "p").name)
                 }
                 bench.whenRegistered {
                     held.withLock { $0 = bench.leases.held.map(\.name) }

@@ -107,8 +107,15 @@ final class ProjectContext {
     /// Counts this process's connections to Redis: a command that an earlier one still delivers must not be executed.
     private(set) var connection: Int
     func connectionChanged() { connection = leases.nextConnection() }
-    var leaseName: String { leases.name(in: project.id) }
-    var leaseHolds: Bool { SystemClock.bootNs < leases.validUntil(project.id) }
+    var leaseName: String { lease.name }
+    var leaseHolds: Bool { SystemClock.bootNs < lease.validUntil }
+    /// Read again after each change, because every send asks for it.
+    private var lease: Lease {
+        let version = leases.version
+        if version != knownLease?.version { knownLease = (version, leases.lease(in: project.id)) }
+        return knownLease?.lease ?? leases.lease(in: project.id)
+    }
+    private var knownLease: (version: Int, lease: Lease)?
 
     /// The moment at which an event is handled.
     var instant: Instant { instant(at: loop.now) }
@@ -118,7 +125,7 @@ final class ProjectContext {
     private func instant(at nowNs: UInt64) -> Instant {
         Instant(
             monotonicNs: nowNs,
-            projectMs: nowMs,
+            projectMs: Int64(nowNs / 1_000_000) + clockOffsetMs,
             projectClockOffsetMs: projectClockOffsetMs,
             projectClockErrorMs: projectClockErrorMs
         )

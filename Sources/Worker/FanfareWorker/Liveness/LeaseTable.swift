@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import FanfareCore
+internal import Synchronization
 
 /// This process's leases, one for each project. The heartbeat's thread renews them; the loop reads them before every send.
 final class LeaseTable: Sendable {
@@ -10,13 +11,16 @@ final class LeaseTable: Sendable {
     private let served = Locked<Set<String>>([])
     private let reports = Locked<[String: WorkerReport]>([:])
     private let connections = Locked(0)
+    /// Changes of leases so far: what was read before another one may be old.
+    private let changes = Atomic(0)
 
     init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
-    /// This process's name in a project. It changes after each death, because batches of the old name belong to others.
-    func name(in project: String) -> String {
-        leases.withLock { $0[project]?.name } ?? Lease(worker: worker).name
-    }
+    /// Grows with each change of a lease.
+    var version: Int { changes.load(ordering: .acquiring) }
+
+    /// The lease of a project. Its name changes after each death, because batches of the old name belong to others.
+    func lease(in project: String) -> Lease { leases.withLock { $0[project] } ?? Lease(worker: worker) }
 
     /// The number of a new connection to Redis, higher than every earlier one of the process: a project that is opened again
     /// may have the name of the runner before it, whose late calls are then refused and not its own.
@@ -53,12 +57,13 @@ final class LeaseTable: Sendable {
     func lost(_ project: String) { change(project) { $0.lose() } }
 
     private func change(_ project: String, _ body: (inout Lease) -> Void) {
-        leases.withLock { body(&$0[project, default: Lease(worker: worker)]) }
+        leases.withLock {
+            body(&$0[project, default: Lease(worker: worker)])
+            changes.add(1, ordering: .releasing)
+        }
     }
 
     /// Stores what each renewal reports to the fleet.
     func setReport(_ report: WorkerReport, in project: String) { reports.withLock { $0[project] = report } }
     func report(in project: String) -> WorkerReport { reports.withLock { $0[project] ?? WorkerReport() } }
-
-    func validUntil(_ project: String) -> UInt64 { leases.withLock { $0[project]?.validUntil ?? 0 } }
 }

@@ -1,4 +1,5 @@
 import FanfareConfiguration
+import FanfareCore
 import RedisTransport
 import StreamWire
 import Testing
@@ -92,7 +93,7 @@ import Testing
         _ = started(bench)
         bench.redis.answer(Self.ok)
         bench.loop.advance()
-        #expect(bench.leases.validUntil("p") > 1)
+        #expect(bench.leases.lease(in: "p").validUntil > 1)
         #expect(bench.reports == ["p w.0.1=4"])
     }
 
@@ -109,7 +110,7 @@ import Testing
         bench.redis.answer(.array([Self.ok, Self.ok]))
         bench.loop.advance()
         #expect(bench.reports.dropFirst().sorted() == ["p w.0.1=4", "q w.0.1=4"])
-        #expect(bench.leases.validUntil("p") > 1 && bench.leases.validUntil("q") > 1)
+        #expect(bench.leases.lease(in: "p").validUntil > 1 && bench.leases.lease(in: "q").validUntil > 1)
     }
 
     /// Another version's library knows `renew` only.
@@ -148,7 +149,7 @@ import Testing
         _ = started(bench)
         if let answer { bench.redis.answer(answer) } else { bench.redis.lose() }
         bench.loop.advance(milliseconds: 10_000)
-        #expect(bench.leases.validUntil("p") == 1)
+        #expect(bench.leases.lease(in: "p").validUntil == 1)
         #expect(bench.reports == [])
     }
 
@@ -159,7 +160,7 @@ import Testing
         bench.redis.answer(.text("fenced"))
         bench.loop.advance()
         #expect(bench.reports == ["p w.0.1 fenced"])
-        #expect(bench.leases.validUntil("p") == 1)
+        #expect(bench.leases.lease(in: "p").validUntil == 1)
     }
 
     /// The answer is for a name that was lost meanwhile; the next one is registered, and its lease is its own.
@@ -169,7 +170,7 @@ import Testing
         _ = started(bench)
         bench.leases.lost("p")
         bench.redis.answer(Self.ok)
-        #expect(bench.leases.validUntil("p") == 0)
+        #expect(bench.leases.lease(in: "p").validUntil == 0)
         bench.loop.advance(milliseconds: 2_000)
         #expect(bench.redis.removeNames() == ["renew"], "a lost lease is not renewed")
     }
