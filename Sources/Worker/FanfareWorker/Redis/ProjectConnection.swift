@@ -19,11 +19,13 @@ final class ProjectConnection {
     private let logger: Logger
     private var replicaReports = LogThrottle(seconds: 10)
     /// Calls that will be sent together, by their function.
-    private var intakes = Pile()
-    private var records = Pile()
+    private let intakes = Pile()
+    private let records = Pile()
 
-    private struct Pile {
-        var calls: [(call: RedisCommand, completion: Completion)] = []
+    private final class Pile {
+        var calls: [RedisCommand] = []
+        /// Of each call.
+        var completions: [Completion] = []
         var weight = 0
         /// Calls of several that Redis has not answered.
         var inFlight = 0
@@ -70,20 +72,16 @@ final class ProjectConnection {
     /// calls and later commands.
     func append(_ call: RedisCommand, as function: FunctionLibrary.Coalesced, _ completion: @escaping Completion) {
         guard call.isShort || call.byteCount < Self.large else { return write(call, completion) }
+        let pile = pile(function)
         let weight = (64 + call.byteCount / 10) / (call.isShort ? 2 : 1)
-        if pile(function).weight + weight > Self.maximumWeight { flush(function) }
-        if pile(function).calls.isEmpty, pile(function).inFlight < Self.maximumInFlight { flushSoon(function) }
-        change(function) {
-            $0.calls.append((call, completion))
-            $0.weight += weight
-        }
+        if pile.weight + weight > Self.maximumWeight { flush(function) }
+        if pile.calls.isEmpty, pile.inFlight < Self.maximumInFlight { flushSoon(function) }
+        pile.calls.append(call)
+        pile.completions.append(completion)
+        pile.weight += weight
     }
 
     private func pile(_ function: FunctionLibrary.Coalesced) -> Pile { function == .intake ? intakes : records }
-
-    private func change(_ function: FunctionLibrary.Coalesced, _ body: (inout Pile) -> Void) {
-        if function == .intake { body(&intakes) } else { body(&records) }
-    }
 
     /// By a timer, because hooks at the end of the turn append calls, too, and may run after a hook of this class.
     private func flushSoon(_ function: FunctionLibrary.Coalesced) {
@@ -96,39 +94,39 @@ final class ProjectConnection {
     }
 
     private func flush(_ function: FunctionLibrary.Coalesced) {
+        let pile = pile(function)
+        guard let first = pile.calls.first else { return }
         // `write` calls this once more, by `send`, and finds nothing left.
-        var calls: [(call: RedisCommand, completion: Completion)] = []
-        change(function) {
-            swap(&calls, &$0.calls)
-            $0.weight = 0
-            if !calls.isEmpty { $0.inFlight += 1 }
-        }
-        guard let first = calls.first else { return }
-        guard calls.count > 1 || first.call.isShort else {
-            return write(first.call) { [weak self] result in
+        let (calls, completions) = (pile.calls, pile.completions)
+        (pile.calls, pile.completions, pile.weight) = ([], [], 0)
+        pile.inFlight += 1
+        guard calls.count > 1 || first.isShort else {
+            return write(first) { [weak self] result in
                 self?.answered(function)
-                first.completion(result)
+                completions[0](result)
             }
         }
-        write(FunctionLibrary.coalesce(function, keys, calls.map(\.call))) { [weak self] result in
+        write(FunctionLibrary.coalesce(function, keys, calls)) { [weak self] result in
             self?.answered(function)
-            let answers = (try? result.get())?.array ?? []
-            for (index, call) in calls.enumerated() {
-                switch (result, answers.indices.contains(index) ? answers[index] : .null) {
-                case (.failure, _): call.completion(result)
-                case (.success, .error(let line)):
+            guard case .success(let value) = result else { return completions.forEach { $0(result) } }
+            let answers = value.array ?? []
+            for (index, completion) in completions.enumerated() {
+                let answer = index < answers.count ? answers[index] : .null
+                if case .error(let line) = answer {
                     let error = RedisError(reply: line)
                     self?.onRefused(error)
-                    call.completion(.failure(error))
-                case (.success, let answer): call.completion(.success(answer))
+                    completion(.failure(error))
+                } else {
+                    completion(.success(answer))
                 }
             }
         }
     }
 
     private func answered(_ function: FunctionLibrary.Coalesced) {
-        change(function) { $0.inFlight -= 1 }
-        if pile(function).inFlight < Self.maximumInFlight, !pile(function).calls.isEmpty { flushSoon(function) }
+        let pile = pile(function)
+        pile.inFlight -= 1
+        if pile.inFlight < Self.maximumInFlight, !pile.calls.isEmpty { flushSoon(function) }
     }
 
     /// Writes, and waits for the replicas of the `safe` profile.
