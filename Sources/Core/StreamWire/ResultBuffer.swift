@@ -142,11 +142,11 @@ public struct ResultBuffer: Equatable, Sendable {
 
     public mutating func append(_ others: ResultBuffer) {
         items += others.items
-        spares += others.spares
-        failures += others.failures
+        if !others.spares.isEmpty { spares += others.spares }
+        if !others.failures.isEmpty { failures += others.failures }
         guard !objects.isEmpty, !others.objects.isEmpty else { return objects += others.objects }
         objects[objects.count - 1] = UInt8(ascii: ",")
-        objects += others.objects.dropFirst()
+        objects += others.objects[1...]
     }
 
     /// Each result with its object, which is empty where there is none, and the error of a failed one.

@@ -20,6 +20,11 @@ public struct ReplayBuffer {
         var until: UInt64
         var flushes: [Kept] = []
         var results = ResultBuffer()
+
+        /// Whether so many results need another span.
+        func hasEnded(before now: UInt64, with results: Int) -> Bool {
+            self.results.count + results > ReplayBuffer.maximumOfSpan || since + ReplayBuffer.spanNs < now
+        }
     }
 
     /// What `appendfsync everysec` can lose on a slow disk; see the page Guarantees.
@@ -48,12 +53,11 @@ public struct ReplayBuffer {
 
     /// Keeps the results of a confirmed flush, unless it was late.
     public mutating func append(_ flush: Flush, now: UInt64) {
-        let call = flush.call
-        guard !call.late, !call.results.isEmpty else { return }
+        let results = flush.call.results.count
+        guard !flush.call.late, results > 0 else { return }
         // Only here, because Redis has just answered: nothing expires while it is away.
         forget(before: now)
-        let isFull = spans.last.map { $0.results.count + call.results.count > Self.maximumOfSpan } ?? true
-        if isFull || spans.last.map({ $0.since + Self.spanNs < now }) ?? true {
+        if spans.isEmpty || spans[spans.count - 1].hasEnded(before: now, with: results) {
             var span = Span(since: now, until: now)
             // A buffer that grows by doubling takes twice its memory.
             if let last = spans.last { span.results.reserve(like: last.results) }
@@ -64,22 +68,23 @@ public struct ReplayBuffer {
         spans[last].flushes.append(
             Kept(
                 source: flush.source,
-                results: call.results.count,
-                feedback: call.feedback,
-                subscribed: call.subscribed
+                results: results,
+                feedback: flush.call.feedback,
+                subscribed: flush.call.subscribed
             )
         )
-        spans[last].results.append(call.results)
-        count += call.results.count
+        spans[last].results.append(flush.call.results)
+        count += results
     }
 
     private mutating func forget(before now: UInt64) {
-        while let first = spans.first {
-            let isAwaited = replicatedUpTo.map { first.until >= $0 } ?? false
-            let isExpired = !isAwaited && first.until + Self.keptNs < now
+        while !spans.isEmpty {
+            let (until, results) = (spans[0].until, spans[0].results.count)
+            let isAwaited = replicatedUpTo.map { until >= $0 } ?? false
+            let isExpired = !isAwaited && until + Self.keptNs < now
             let most = isAwaited ? Self.maximumUnreplicated : Self.most
-            guard isExpired || count - first.results.count >= most else { return }
-            count -= first.results.count
+            guard isExpired || count - results >= most else { return }
+            count -= results
             spans.removeFirst()
         }
     }

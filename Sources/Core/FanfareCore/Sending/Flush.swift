@@ -1,14 +1,26 @@
 public import StreamWire
 
 /// One call of `record`, kept by the driver until Redis has answered it.
-public struct Flush: Equatable, Sendable {
+public final class Flush: Sendable {
     /// The batch's slot; nil when the batch is over and nothing of it waits for the answer.
     let slot: Int?
     public let source: BatchSource
-    public internal(set) var call: RecordCall
+    public let call: RecordCall
+
+    init(slot: Int?, source: BatchSource, call: RecordCall) {
+        self.slot = slot
+        self.source = source
+        self.call = call
+    }
 
     /// What counts as uncommitted until Redis has answered.
     var uncommitted: Int { call.uncommitted }
+}
+
+extension Flush: Equatable {
+    public static func == (one: Flush, other: Flush) -> Bool {
+        one.slot == other.slot && one.source == other.source && one.call == other.call
+    }
 }
 
 extension RecordCall {

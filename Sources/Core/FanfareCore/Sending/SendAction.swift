@@ -6,8 +6,7 @@ public import StreamWire
 public enum SendAction {
     /// Its answer is to be reported with the tag.
     case send(tag: Int, WireRequest)
-    /// `indirect` keeps the other actions small: there is one flush for hundreds of sends.
-    indirect case flush(Flush)
+    case flush(Flush)
     /// Gives a batch back. `watermark` is nil where it stays, 0 where nothing was sent.
     case release(batch: String, epoch: String, watermark: Int?)
     case loadSpec(job: String)

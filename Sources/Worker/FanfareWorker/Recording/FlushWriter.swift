@@ -31,12 +31,12 @@ final class FlushWriter {
     func write(_ flush: Flush) { send(table.add(flush)) }
 
     private func send(_ id: UInt64) {
-        guard let call = table.begin(id)?.call else { return }
+        guard let flush = table.begin(id) else { return }
         let indexesTokens = project.configuration.indexesTokens
-        let short = call.shortCall(worker: project.leaseName, indexesTokens: indexesTokens)
+        let short = flush.call.shortCall(worker: project.leaseName, indexesTokens: indexesTokens)
         let command =
             short
-            ?? call.command(
+            ?? flush.call.command(
                 project.keys,
                 worker: project.leaseName,
                 nowMs: project.workerClockMs,
@@ -44,7 +44,7 @@ final class FlushWriter {
             )
         let completion: ProjectConnection.Completion = { [weak self] result in self?.completed(id, result) }
         // A call with few results costs little besides the part that all calls share.
-        if call.results.count + call.retries.count <= Self.maximumCoalesced {
+        if flush.call.results.count + flush.call.retries.count <= Self.maximumCoalesced {
             project.redis.append(command, as: .record, completion)
         } else {
             project.redis.write(command, completion)

@@ -142,9 +142,10 @@ import Testing
     @Test func aFlushWithoutResultsHasNothingToLose() {
         var buffer = ReplayBuffer()
         buffer.append(flush(1, count: 0), now: Self.second)
-        var late = flush(2)
-        late.call.late = true
-        buffer.append(late, now: Self.second)
+        let taken = flush(2)
+        var late = taken.call
+        late.late = true
+        buffer.append(Flush(slot: nil, source: taken.source, call: late), now: Self.second)
         #expect(buffer.removeAll().isEmpty)
     }
 }
