@@ -83,7 +83,7 @@ struct BatchTable {
     mutating func remove(_ slot: Int) {
         let job = held[slot].job
         held[slot] = .free
-        rounds[slot] = nil
+        if hasRounds { rounds[slot] = nil }
         freeSlots.append(slot)
         count -= 1
         jobs[job].batches -= 1

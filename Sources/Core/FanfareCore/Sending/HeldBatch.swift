@@ -3,7 +3,7 @@ internal import FanfareModel
 public import StreamWire
 
 /// A batch that this worker holds.
-public struct HeldBatch {
+public struct HeldBatch: Sendable {
     public internal(set) var source: BatchSource
     public let pass: Claim.Pass
     /// How many workers have been given the batch, this one included.
@@ -83,9 +83,11 @@ public struct HeldBatch {
     }
 
     /// The content of an unused slot.
-    static var free: HeldBatch {
-        HeldBatch(Claim(job: "", epoch: "", watermark: 0, taken: RecipientList()), job: -1, startedNs: 0)
-    }
+    static let free = HeldBatch(
+        Claim(job: "", epoch: "", watermark: 0, taken: RecipientList()),
+        job: -1,
+        startedNs: 0
+    )
 
     /// False for ``free``.
     var isHeld: Bool { job >= 0 }
