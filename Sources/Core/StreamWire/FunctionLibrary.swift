@@ -81,7 +81,8 @@ public enum FunctionLibrary {
         case record = "records"
     }
 
-    /// Several calls of one function as one, some of which may be short, which answers their replies. An error does not stop the others.
+    /// Several calls of one function as one, some of which may be short, which answers their replies. An error does not stop
+    /// the others.
     public static func coalesce(_ function: Coalesced, _ keys: ProjectKeys, _ calls: [RedisCommand]) -> RedisCommand {
         let (bytes, words) = calls.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.count) }
         var command = call(function.rawValue, keys, bytes: bytes, words: words)
@@ -96,6 +97,8 @@ public enum FunctionLibrary {
 extension RedisCommand {
     /// Appends an argument of a function. A test compares the names with the function's first line.
     mutating func append(_ value: String, as name: String) { append(value) }
+
+    mutating func append(as name: String, writing value: (inout [UInt8]) -> Void) { append(writing: value) }
 
     mutating func append(_ value: some BinaryInteger, as name: String) { append(Int64(value)) }
 

@@ -27,6 +27,12 @@ public struct ProjectKeys: Equatable, Sendable {
     /// A job's name in its queue, which is ordered by bytes: higher priority first, then the order of stream ids.
     public static func queueMember(priority: Int, entryID: String, jobID: String) -> String {
         var bytes: [UInt8] = []
+        appendQueueMember(priority: priority, entryID: entryID, jobID: jobID, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends the text of ``queueMember(priority:entryID:jobID:)``.
+    static func appendQueueMember(priority: Int, entryID: String, jobID: String, to bytes: inout [UInt8]) {
         let id = entryID.utf8
         let dash = id.firstIndex(of: UInt8(ascii: "-")) ?? id.endIndex
         bytes.append(UInt8(ascii: "9") - UInt8(min(9, max(0, priority))))
@@ -35,7 +41,6 @@ public struct ProjectKeys: Equatable, Sendable {
         appendPadded(id[dash...].dropFirst(), to: &bytes)
         bytes.append(UInt8(ascii: "/"))
         bytes.append(contentsOf: jobID.utf8)
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// As wide as the largest number of 64 bits.

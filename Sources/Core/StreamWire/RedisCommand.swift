@@ -36,6 +36,9 @@ public struct RedisCommand: Equatable, Sendable {
         isShort = true
     }
 
+    /// The arguments of a function, without the head of a command.
+    init(bytes count: Int, words: Int) { reserve(bytes: count, words: words) }
+
     /// A command without arguments yet, and with room for them.
     init(_ name: String, bytes count: Int, words: Int) {
         reserve(bytes: count, words: words)
@@ -96,19 +99,18 @@ public struct RedisCommand: Equatable, Sendable {
         for end in other.ends[first...] { ends.append(end + shift) }
     }
 
-    /// Appends another command's words from one of them on as one word: their lengths, each followed by a comma but the last,
-    /// a colon, and the words.
-    mutating func appendText(of other: RedisCommand, from first: Int) {
-        var start = first == 0 ? 0 : other.ends[first - 1]
-        let content = other.bytes[start...]
+    /// Appends another command's words as one word: their lengths, each followed by a comma but the last, a colon, and the
+    /// words.
+    mutating func appendText(of other: RedisCommand) {
+        var start = 0
         append { text in
-            for end in other.ends[first...] {
+            for end in other.ends {
                 text.appendDecimal(Int64(end - start))
                 text.append(UInt8(ascii: ","))
                 start = end
             }
             text[text.count - 1] = UInt8(ascii: ":")
-            text.append(contentsOf: content)
+            text.append(contentsOf: other.bytes)
         }
     }
 

@@ -201,7 +201,7 @@ import Testing
                 message: Array("{}".utf8)
             )
             job.priority = 7
-            let short = try #require(bench.intakeCall(job, taker: "w1").shortCall(keys))
+            let short = try #require(bench.intakeCall(job, taker: "w1").shortCall())
             let value = try await bench.call(FunctionLibrary.coalesce(.intake, keys, [short])).array?.first
             let reply = value.flatMap(IntakeReply.init)
             switch obstacle {
@@ -224,7 +224,7 @@ import Testing
             func short(_ target: Target, taker: String? = "w1", _ change: (inout Job) -> Void = { _ in }) -> Bool {
                 var job = Job(id: "j", hasOwnID: true, entryID: "1-1", target: target, message: Array("{}".utf8))
                 change(&job)
-                return bench.intakeCall(job, taker: taker).shortCall(keys) != nil
+                return bench.intakeCall(job, taker: taker).shortCall() != nil
             }
             #expect(short(tokens(1)) && short(.fids(["f"])))
             #expect(!short(tokens(2)) && !short(tokens(0)) && !short(tokens(1), taker: nil))
@@ -244,7 +244,7 @@ import Testing
                 let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
                 let job = Job(id: "j", hasOwnID: true, entryID: entry, target: tokens(1), message: Array("{}".utf8))
                 let call = bench.intakeCall(job, taker: "w1")
-                calls.append(isShort ? try #require(call.shortCall(keys)) : call.command(keys))
+                calls.append(isShort ? try #require(call.shortCall()) : call.command(keys))
             }
             _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             let replies = try await bench.call(FunctionLibrary.coalesce(.intake, keys, calls)).array ?? []
@@ -263,7 +263,7 @@ import Testing
             _ = try await bench.call(RedisCommand("XADD", keys.jobs, id, "x", "1"))
             _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             let job = Job(id: id, hasOwnID: true, entryID: id, target: tokens(1), message: Array("{}".utf8))
-            let short = try #require(bench.intakeCall(job, taker: "w1").shortCall(keys))
+            let short = try #require(bench.intakeCall(job, taker: "w1").shortCall())
             _ = try await bench.call(FunctionLibrary.coalesce(.intake, keys, [short]))
             #expect(try await bench.call(RedisCommand("GET", keys.base + "seen:\(id)")).string == id)
         }
@@ -335,7 +335,7 @@ import Testing
                     target: tokens(1),
                     message: Array("{}".utf8)
                 )
-                calls.append(try #require(bench.intakeCall(job, taker: "w1").shortCall(keys)))
+                calls.append(try #require(bench.intakeCall(job, taker: "w1").shortCall()))
             }
             _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "-set"))
@@ -361,7 +361,7 @@ import Testing
             for _ in 0..<count {
                 let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
                 let job = Job(id: entry, hasOwnID: false, entryID: entry, target: tokens(1), message: Array("{}".utf8))
-                calls.append(try #require(bench.intakeCall(job, taker: "w1").shortCall(keys)))
+                calls.append(try #require(bench.intakeCall(job, taker: "w1").shortCall()))
             }
             _ = try await bench.call(
                 RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "COUNT", "5000", "STREAMS", keys.jobs, ">")
@@ -430,11 +430,11 @@ import Testing
             }
             _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             _ = try await bench.call(RedisCommand("CONFIG", "RESETSTAT"))
-            let short = try calls.map { try #require($0.shortCall(keys)) }
+            let short = try calls.map { try #require($0.shortCall()) }
             let taken = try await bench.call(FunctionLibrary.coalesce(.intake, keys, short)).array ?? []
             let records = try zip(calls, taken).map { call, reply in
                 guard case .takenCompact(let held, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
-                return try #require(bench.record(of: CompactJob(call, held: held)).shortCall(worker: "w1"))
+                return try #require(bench.record(of: call.compactJob(held: held)).shortCall(worker: "w1"))
             }
             _ = try await bench.call(FunctionLibrary.coalesce(.record, keys, records))
             let stats = try await bench.call(RedisCommand("INFO", "commandstats")).string ?? ""

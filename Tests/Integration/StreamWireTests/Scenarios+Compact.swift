@@ -57,12 +57,12 @@ extension FaultRun {
     /// Hands jobs over by short calls. Returns the compact ones, by their ids.
     @discardableResult
     func takeCompact(_ calls: [IntakeCall], _ worker: String) async throws -> [String: CompactJob] {
-        let short = try calls.map { try #require($0.shortCall(bench.keys)) }
+        let short = try calls.map { try #require($0.shortCall()) }
         let value = try await call(FunctionLibrary.coalesce(.intake, bench.keys, short), claimer: worker)
         var taken: [String: CompactJob] = [:]
         for (call, reply) in zip(calls, value.array ?? []) {
             guard case .takenCompact(let held, _)? = IntakeReply(reply) else { continue }
-            taken[call.job.id] = CompactJob(call, held: held)
+            taken[call.job.id] = call.compactJob(held: held)
         }
         return taken
     }
@@ -117,7 +117,7 @@ extension LibraryBench {
         )
         change(&job)
         let intake = intakeCall(job, taker: worker)
-        let short = try #require(intake.shortCall(keys))
+        let short = try #require(intake.shortCall())
         let replies = try await call(FunctionLibrary.coalesce(.intake, keys, [short])).array
         return (intake, replies?.first.flatMap(IntakeReply.init))
     }
@@ -128,7 +128,7 @@ extension LibraryBench {
     {
         let (intake, reply) = try await takeCompact(id, by: worker, change: change)
         guard case .takenCompact(let held, _)? = reply else { throw TestFailure("\(String(describing: reply))") }
-        return CompactJob(intake, held: held)
+        return intake.compactJob(held: held)
     }
 
     func finish(_ job: CompactJob, _ worker: String = "w1", change: (inout RecordCall) -> Void = { _ in }) async throws
@@ -144,5 +144,13 @@ extension LibraryBench {
     func names() async throws -> [String] {
         let all = try await call(RedisCommand("KEYS", "*")).array?.compactMap(\.string) ?? []
         return all.filter { $0.hasPrefix(keys.base) }.map { String($0.dropFirst(keys.base.count)) }.sorted()
+    }
+}
+
+extension IntakeCall {
+    /// The job that its short call made, of which Redis keeps this.
+    func compactJob(held: String) -> CompactJob {
+        let entryID = job.hasOwnID ? job.entryID : ""
+        return CompactJob(id: job.id, entryID: entryID, spec: spec, keepMs: keepMs, held: held)
     }
 }

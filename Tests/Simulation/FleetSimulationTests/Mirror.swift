@@ -120,7 +120,7 @@ struct Mirror {
             quotaPerMinute: 600_000,
             fanoutRate: 10_000
         )
-        let short = dice.chance(0.7) ? call.shortCall(keys) : nil
+        let short = dice.chance(0.7) ? call.shortCall() : nil
         let reply = try #require(IntakeReply(try await send(call.command(keys), short: short, as: .intake)))
         let turn = FanoutSlot.Turn(priority: priority, entryMs: parts[0], entrySequence: parts[1], job: number)
         state.jobs.append(JobRecord(number: number, kind: kind, total: total, turn: turn))
@@ -133,9 +133,9 @@ struct Mirror {
             let claim = Claim(job: "j\(number)", epoch: epoch, watermark: 2, taken: list)
             held.append(Held(worker: taker ?? 0, claim: claim, given: given))
         case (.takenCompact(let text, _), .taken(let given, _)):
-            let job = CompactJob(call, held: text)
-            let claim = Claim(job: "j\(number)", epoch: job.epoch, watermark: 2, taken: ["t0"])
-            held.append(Held(worker: taker ?? 0, claim: claim, given: given, compact: job))
+            let compact = CompactJob(id: job.id, entryID: entry, spec: call.spec, keepMs: call.keepMs, held: text)
+            let claim = Claim(job: job.id, epoch: compact.epoch, watermark: 2, taken: ["t0"])
+            held.append(Held(worker: taker ?? 0, claim: claim, given: given, compact: compact))
         default: Issue.record("intake of job \(number): \(reply) and \(answer)")
         }
     }

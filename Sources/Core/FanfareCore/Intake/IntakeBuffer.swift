@@ -1,7 +1,7 @@
 internal import DequeModule
 
 /// The size of an entry of a job stream.
-public protocol IntakeEntry {
+public protocol IntakeEntry: AnyObject {
     /// Bytes of all names and values.
     var byteCount: Int { get }
 }

@@ -91,7 +91,7 @@ public struct IntakeMachine<Entry: IntakeEntry> {
         case .takenCompact(let held, let permits):
             actions.append(.count(.accepted))
             actions.append(.creditPermits(permits, entry))
-            if isOurs { actions.append(.activate(entry, epoch: String(held.prefix { $0 != " " }), held: held)) }
+            if isOurs { actions.append(.activate(entry, epoch: CompactJob.epoch(held), held: held)) }
         case .queued:
             actions.append(.count(.accepted))
             actions.append(.claim(entry))

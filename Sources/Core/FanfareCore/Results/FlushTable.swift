@@ -56,9 +56,9 @@ public struct FlushTable {
 
     /// The flush, if it is to be written now; nil while the table is cut, and when it is in flight or answered.
     public mutating func begin(_ id: UInt64) -> Flush? {
-        guard isOpen, let entry = entries[id], !entry.isInFlight else { return nil }
-        entries[id]?.isInFlight = true
-        return entry.flush
+        guard isOpen, let place = entries.index(forKey: id), !entries.values[place].isInFlight else { return nil }
+        entries.values[place].isInFlight = true
+        return entries.values[place].flush
     }
 
     /// - Parameter now: nanoseconds on a clock that is never set.

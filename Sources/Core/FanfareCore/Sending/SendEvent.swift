@@ -11,7 +11,7 @@ public enum SendEvent {
     /// Redis lent permits with a hand-over.
     case permitsLent(Int, askedNs: UInt64)
     /// Intake handed a job of one batch over to this worker.
-    indirect case batchTaken(Claim, JobSpec, ProtocolAdapter)
+    indirect case batchTaken(Claim, SendJob)
     indirect case specLoaded(job: String, JobSpec)
     /// The job has no spec: it ended meanwhile.
     case specMissing(job: String)
@@ -26,9 +26,9 @@ public enum SendEvent {
     /// A request's outcome.
     case completed(tag: Int, RequestOutcome)
     /// Redis answered a flush.
-    indirect case flushed(Flush, RecordReply)
+    case flushed(Flush, RecordReply)
     /// Redis may have forgotten these results: they are written again.
-    indirect case replay(Flush)
+    case replay(Flush)
     /// Redis said how long a recipient has to wait for its rate; 0 when it counted the send.
     case rateChecked(RateCheck, waitMs: Int64)
     /// Redis granted so many operations on topics and groups.

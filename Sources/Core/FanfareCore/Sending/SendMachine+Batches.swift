@@ -5,10 +5,10 @@ internal import StreamWire
 extension SendMachine {
     // MARK: Begin
 
-    mutating func batchTaken(_ claim: Claim, _ spec: JobSpec, _ adapter: ProtocolAdapter) {
-        let job = batches.openNewJob(claim.job)
-        load(job, spec, adapter)
-        beginBatch(claim, job)
+    mutating func batchTaken(_ claim: Claim, _ job: SendJob) {
+        let slot = batches.openNewJob(claim.job)
+        load(slot, job)
+        beginBatch(claim, slot)
     }
 
     mutating func claimed(_ claim: Claim) {
@@ -31,14 +31,15 @@ extension SendMachine {
 
     mutating func loaded(_ id: String, _ spec: JobSpec) {
         guard let job = batches.jobSlot(id) else { return }
-        if batches[job: job].job == nil { load(job, spec, nil) }
+        if batches[job: job].job == nil {
+            load(job, SendJob(id: batches[job: job].id, spec: spec, settings: settings.protocols))
+        }
         for slot in batches.slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot) }
     }
 
-    private mutating func load(_ job: Int, _ spec: JobSpec, _ adapter: ProtocolAdapter?) {
-        let loaded = SendJob(id: batches[job: job].id, spec: spec, settings: settings.protocols, adapter: adapter)
-        batches[job: job].job = loaded
-        if loaded.countsRepeats { batches[job: job].repeats = CountMinSketch() }
+    private mutating func load(_ slot: Int, _ job: SendJob) {
+        batches[job: slot].job = job
+        if job.countsRepeats { batches[job: slot].repeats = CountMinSketch() }
     }
 
     /// Makes a batch ready to be sent once its job's spec is known and no quarantine holds it.

@@ -141,7 +141,7 @@ public struct SendMachine {
         case .claimReplied(let reply, let askedNs): replied(reply, askedNs: askedNs)
         case .claimed(let claim): claimed(claim)
         case .permitsLent(let count, let askedNs): permits.lent(count, at: askedNs)
-        case .batchTaken(let claim, let spec, let adapter): batchTaken(claim, spec, adapter)
+        case .batchTaken(let claim, let job): batchTaken(claim, job)
         case .specLoaded(let job, let spec): loaded(job, spec)
         case .specMissing(let job): forget(job)
         case .specUnreadable(let job): unreadable(job)

@@ -12,19 +12,26 @@ public final class CompactJob: Sendable {
     private let shown: [(name: String, value: String)]
     private let trace: [(name: String, value: String)]
 
-    /// - Parameter held: as ``IntakeReply/takenCompact(held:permits:)`` has it.
-    public init(_ call: IntakeCall, held: String) {
-        id = call.job.id
-        entryID = call.job.hasOwnID ? call.job.entryID : ""
+    /// - Parameters:
+    ///   - entryID: empty where the job's id is that of its entry.
+    ///   - keepMs: as in its ``IntakeCall``.
+    ///   - held: as ``IntakeReply/takenCompact(held:permits:)`` has it.
+    public init(id: String, entryID: String, spec: JobSpec, keepMs: Int64, held: String) {
+        self.id = id
+        self.entryID = entryID
         self.held = held
-        keepMs = call.keepMs
-        shown = call.spec.shownTexts
-        let context = [("traceparent", call.spec.traceparent), ("tracestate", call.spec.tracestate)]
-        trace = context.compactMap { name, value in value.map { (name: name, value: $0) } }
+        self.keepMs = keepMs
+        shown = spec.shownTexts
+        var trace: [(name: String, value: String)] = []
+        if let parent = spec.traceparent { trace.append(("traceparent", parent)) }
+        if let state = spec.tracestate { trace.append(("tracestate", state)) }
+        self.trace = trace
     }
 
     /// The epoch of its batch.
-    public var epoch: String { String(held.prefix { $0 != " " }) }
+    public var epoch: String { Self.epoch(held) }
+
+    public static func epoch(_ held: String) -> String { String(held[..<(held.firstIndex(of: " ") ?? held.endIndex)]) }
 
     fileprivate func append(_ call: RecordCall, worker: String, indexesTokens: Bool, to words: inout RedisCommand) {
         words.append(id)
@@ -33,18 +40,14 @@ public final class CompactJob: Sendable {
         words.append(worker)
         words.append(keepMs)
         call.results.appendSingle(to: &words, isIndexed: indexesTokens)
-        let counted = [call.results.failureField, call.results.flagged > 0 ? "maybe_dup" : nil].compactMap(\.self)
-        words.append(shown.count + counted.count)
+        let (failure, isFlagged) = (call.results.failureField, call.results.flagged > 0)
+        words.append(shown.count + (failure == nil ? 0 : 1) + (isFlagged ? 1 : 0))
         words.append(call.feedback.count)
-        for (name, value) in shown + counted.map({ (name: $0, value: "1") }) {
-            words.append(name)
-            words.append(value)
-        }
+        words.append(pairs: shown)
+        if let failure { words.append(pairs: [(failure, "1")]) }
+        if isFlagged { words.append(pairs: [("maybe_dup", "1")]) }
         for entry in call.feedback { words.append(entry) }
-        for (name, value) in trace {
-            words.append(name)
-            words.append(value)
-        }
+        words.append(pairs: trace)
     }
 }
 
@@ -68,6 +71,13 @@ extension RecordCall {
 }
 
 extension RedisCommand {
+    fileprivate mutating func append(pairs: [(name: String, value: String)]) {
+        for (name, value) in pairs {
+            append(name)
+            append(value)
+        }
+    }
+
     fileprivate mutating func append(_ entry: RecordCall.Feedback) {
         for word in [entry.kind, entry.recipient, entry.action, entry.replacement, entry.error] { append(word) }
     }

@@ -22,7 +22,7 @@ public struct IntakeCall: Sendable {
     public var nowMs: Int64 = 0
     /// The times of the job's send window; nil without one.
     public var windowTimes: WindowTimes?
-    /// The entry's own fields, for the operator who finds the job parked, without message and recipients.
+    /// The entry's own fields. All but message and recipients are stored, for the operator who finds the job parked.
     public var originals: [(name: String, value: [UInt8])]
 
     public init(
@@ -46,40 +46,57 @@ public struct IntakeCall: Sendable {
         self.quotaPerMinute = quotaPerMinute
         self.fanoutRate = fanoutRate
         audience = job.audienceSize.map { .known($0, .job) }
-        let omitted = ["message", "variants", "tokens", "fids", "recipients"]
-        self.originals = originals.filter { !omitted.contains($0.name) }
+        self.originals = originals
     }
 
     /// The short call of `intakes`, for a job that may be compact; nil for any other.
-    public func shortCall(_ keys: ProjectKeys) -> RedisCommand? {
+    public func shortCall() -> RedisCommand? {
         guard taker != nil, recipients?.count == 1, jobClass.isEmpty, audience == nil, job.notBefore == 0,
             job.expiresAt == 0, !job.isPersonal, job.guards.isEmpty
         else { return nil }
-        let long = command(keys)
-        guard long.shared.isEmpty else { return nil }
-        var call = RedisCommand(shortCall: long.byteCount + 5 * long.count, words: 3)
+        var arguments = RedisCommand(bytes: argumentBytes, words: argumentWords)
+        appendArguments(to: &arguments)
+        guard arguments.shared.isEmpty else { return nil }
+        var call = RedisCommand(shortCall: arguments.byteCount + 5 * arguments.count + 64, words: 3)
         call.append(job.entryID)
         call.append(job.hasOwnID ? job.id : "")
-        call.appendText(of: long, from: FunctionLibrary.callHead)
+        call.appendText(of: arguments)
         return call
     }
 
     public func command(_ keys: ProjectKeys) -> RedisCommand {
-        let texts = spec.texts + audienceTexts + guardTexts
-        let pairs = 1 + texts.count + originals.count + (spec.variants == nil ? 0 : 1)
-        let isLarge = recipients.map { $0.byteCount >= RedisCommand.large } ?? false
+        var command = FunctionLibrary.call("intake", keys, bytes: argumentBytes, words: argumentWords)
+        appendArguments(to: &command)
+        return command
+    }
+
+    /// Bytes of the arguments, about.
+    private var argumentBytes: Int {
+        let stored = originals.reduce(512) { $0 + (Self.isStored($1.name) ? $1.value.count : 0) }
         let copied = isLarge ? 0 : recipients?.byteCount ?? 0
-        let size =
-            spec.message.count + (spec.variants?.count ?? 0) + originals.reduce(0) { $0 + $1.value.count } + copied
-        let batches = (recipients?.count ?? 0) / Batch.maximumSize + 1
-        var command = FunctionLibrary.call(
-            "intake",
-            keys,
-            bytes: size + 768,
-            words: 17 + 2 * pairs + batches
-        )
-        appendHead(to: &command, pairs: pairs)
-        for (name, value) in originals {
+        return spec.message.count + (spec.variants?.count ?? 0) + stored + copied
+    }
+
+    private var argumentWords: Int { 40 + 2 * originals.count + (recipients?.count ?? 0) / Batch.maximumSize }
+
+    /// Whether the recipients are not copied into the command.
+    private var isLarge: Bool { recipients.map { $0.byteCount >= RedisCommand.large } ?? false }
+
+    /// Whether a job that is parked shows this field of its entry.
+    private static func isStored(_ name: String) -> Bool {
+        switch name {
+        case "message", "variants", "tokens", "fids", "recipients": false
+        default: true
+        }
+    }
+
+    private func appendArguments(to command: inout RedisCommand) {
+        var texts = spec.texts
+        texts += audienceTexts
+        texts += guardTexts
+        let stored = originals.count { Self.isStored($0.name) }
+        appendHead(to: &command, pairs: 1 + texts.count + stored + (spec.variants == nil ? 0 : 1))
+        for (name, value) in originals where Self.isStored(name) {
             command.append { word in
                 word.append(contentsOf: "f.".utf8)
                 word.append(contentsOf: name.utf8)
@@ -97,6 +114,7 @@ public struct IntakeCall: Sendable {
             command.append(value)
         }
         if let recipients {
+            let isLarge = isLarge
             for start in stride(from: 0, to: recipients.count, by: Batch.maximumSize) {
                 let batch = start..<min(start + Batch.maximumSize, recipients.count)
                 if isLarge {
@@ -107,7 +125,6 @@ public struct IntakeCall: Sendable {
                 }
             }
         }
-        return command
     }
 
     /// - Parameter pairs: how many fields of the job follow.
@@ -128,8 +145,9 @@ public struct IntakeCall: Sendable {
         }
         command.append(job.notBefore, as: "not_before")
         command.append(job.expiresAt, as: "expires_at")
-        let member = ProjectKeys.queueMember(priority: job.priority, entryID: job.entryID, jobID: job.id)
-        command.append(member, as: "member")
+        command.append(as: "member") {
+            ProjectKeys.appendQueueMember(priority: job.priority, entryID: job.entryID, jobID: job.id, to: &$0)
+        }
         command.append(jobClass, as: "class")
         command.append(quotaPerMinute, as: "quota")
         command.append(connection, as: "connection")

@@ -48,7 +48,7 @@ public struct JobSpec: Equatable, Sendable {
         validateOnly = job.validateOnly
         expiresAt = job.expiresAt
         priority = job.priority
-        let pushedMs = Int64(job.entryID.prefix { $0 != "-" }) ?? 0
+        let pushedMs = DecimalText.parse(job.entryID.utf8.prefix { $0 != UInt8(ascii: "-") }) ?? 0
         sinceMs = max(pushedMs, job.notBefore)
         self.pushedMs = job.traceparent == nil ? sinceMs : pushedMs
         traceparent = job.traceparent
@@ -102,13 +102,8 @@ public struct JobSpec: Equatable, Sendable {
     /// The fields that ``IntakeCall`` writes besides the message, without defaults, which would cost memory in Redis.
     var texts: [(name: String, value: String)] {
         let mark = isPersonal || !guards.isEmpty ? String(Self.campaignMark) : ""
-        var texts = [("kind", kind.rawValue + mark), ("since", String(sinceMs))]
-        if format != .v1 { texts.append(("format", format.rawValue)) }
-        if delivery != .atLeastOnce { texts.append(("delivery", delivery.rawValue)) }
-        if results != .unsaid { texts.append(("results", results.rawValue)) }
-        if validateOnly { texts.append(("validate_only", "1")) }
-        if expiresAt != 0 { texts.append(("expires_at", String(expiresAt))) }
-        if priority != Job.usualPriority { texts.append(("priority", String(priority))) }
+        var texts = [(name: "kind", value: kind.rawValue + mark), (name: "since", value: String(sinceMs))]
+        appendOptions(to: &texts)
         if let traceparent { texts.append(("traceparent", traceparent)) }
         if pushedMs != sinceMs { texts.append(("pushed", String(pushedMs))) }
         if let tracestate { texts.append(("tracestate", tracestate)) }
@@ -116,21 +111,30 @@ public struct JobSpec: Equatable, Sendable {
         if !guards.isEmpty { texts += guardTexts }
         guard operation != .send else { return texts }
         texts.append(("op", operation.rawValue))
-        let given = [
+        let given: [(name: String, value: String)] = [
             ("subscription", subscription), ("group_name", groupName), ("group", groupKey),
             ("members", members.joined(separator: "\n")),
         ]
-        return texts + given.filter { !$0.1.isEmpty }
+        return texts + given.filter { !$0.value.isEmpty }
     }
 
-    /// The fields of ``texts`` that the hash of a job of one token or installation id shows; see `SHOWN` in `intake.lua`.
+    /// The fields of ``texts`` that the hash of a job of one token or installation id shows, if it has neither values of its
+    /// own nor guards; see `SHOWN` in `intake.lua`.
     var shownTexts: [(name: String, value: String)] {
-        texts.filter { name, value in Self.shownNames.contains(name) && value != RecipientKind.token.rawValue }
+        var texts: [(name: String, value: String)] = []
+        if kind != .token { texts.append(("kind", kind.rawValue)) }
+        appendOptions(to: &texts)
+        return texts
     }
 
-    private static let shownNames: Set = [
-        "kind", "op", "priority", "format", "delivery", "results", "validate_only", "expires_at",
-    ]
+    private func appendOptions(to texts: inout [(name: String, value: String)]) {
+        if format != .v1 { texts.append(("format", format.rawValue)) }
+        if delivery != .atLeastOnce { texts.append(("delivery", delivery.rawValue)) }
+        if results != .unsaid { texts.append(("results", results.rawValue)) }
+        if validateOnly { texts.append(("validate_only", "1")) }
+        if expiresAt != 0 { texts.append(("expires_at", String(expiresAt))) }
+        if priority != Job.usualPriority { texts.append(("priority", String(priority))) }
+    }
 
     /// Follows the stored kind of a job that is personal or has guards: a worker of version 0.1, which knows neither,
     /// cannot read it and leaves the job to a newer one.

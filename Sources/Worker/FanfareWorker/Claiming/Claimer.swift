@@ -35,11 +35,16 @@ final class Claimer {
         )
     }
 
-    /// Whether a job may be handed over to this worker at intake.
+    /// Whether a job may be handed over to this worker at intake. One answer serves the entries of a turn.
     var canTake: Bool {
-        sends.readResources()
-        return project.machine.reasonNotToTake(now: project.instant) == nil
+        let now = project.instant
+        if now.monotonicNs != taking.askedNs {
+            sends.readResources()
+            taking = (now.monotonicNs, project.machine.reasonNotToTake(now: now) == nil)
+        }
+        return taking.isAllowed
     }
+    private var taking: (askedNs: UInt64, isAllowed: Bool) = (.max, false)
 
     func claim() {
         sends.readResources()

@@ -15,6 +15,8 @@ final class Intake {
     private let claimer: Claimer
     private let sends: SendDriver
     private var messages = ValidatedMessageCache()
+    /// The last reply to a hand-over: those of one call are often equal.
+    private var lastReply: (value: RedisValue, reply: IntakeReply?) = (.null, nil)
     private var machine = IntakeMachine<PendingEntry>()
     private let queue = ActionQueue<IntakeMachine<PendingEntry>.Action>()
     private var failureReports = LogThrottle(seconds: 1)
@@ -75,7 +77,7 @@ final class Intake {
         case .activate(let entry, let epoch, let held): activate(entry, epoch: epoch, held: held)
         case .claim(let entry):
             claimer.claim(afterMs: 0)
-            if let job = entry.call?.job, let audience = entry.audience { warn(audience, of: job) }
+            if let audience = entry.audience { warn(audience, of: entry) }
         case .count(let outcome): project.meters.count(outcome)
         case .reportUnreadable:
             project.logger.error("Redis answered intake with something else: are the functions this version's?")
@@ -85,11 +87,15 @@ final class Intake {
 
     /// A job of one batch was handed over to this worker: its spec is at hand.
     private func activate(_ entry: PendingEntry, epoch: String, held: String?) {
-        guard let call = entry.call, let adapter = entry.adapter else { return }
+        guard let job = entry.sendJob else { return }
         // Redis has stored the call's window as the new batch's watermark.
-        var claim = Claim(job: call.job.id, epoch: epoch, watermark: call.window, taken: call.recipients ?? [])
-        claim.compact = held.map { CompactJob(call, held: $0) }
-        sends.handleAndSend(.batchTaken(claim, call.spec, adapter))
+        let window = project.machine.settings.window
+        var claim = Claim(job: job.id, epoch: epoch, watermark: window, taken: entry.recipients)
+        if let held {
+            let entryID = entry.hasOwnID ? entry.entry.id : ""
+            claim.compact = CompactJob(id: job.id, entryID: entryID, spec: job.spec, keepMs: entry.keepMs, held: held)
+        }
+        sends.handleAndSendSoon(.batchTaken(claim, job))
     }
 
     // MARK: Hand-over
@@ -101,7 +107,7 @@ final class Intake {
         }
         switch decision {
         case .accept(let job):
-            pending.job = job.id
+            (pending.job, pending.hasOwnID) = (job.id, job.hasOwnID)
             handOver(pending, job)
         case .reject(let job, let reason):
             pending.job = job
@@ -126,10 +132,17 @@ final class Intake {
                 return reject(pending, reason: error.reason)
             }
         }
-        pending.call = call
+        pending.sendJob = SendJob(
+            id: job.id,
+            spec: call.spec,
+            settings: project.machine.settings.protocols,
+            adapter: pending.adapter
+        )
+        (pending.recipients, pending.keepMs) = (call.recipients ?? [], call.keepMs)
+        if job.target.kind.isBroadcast { pending.target = job.target }
         pending.sentAt = project.loop.now
         let leaseName = project.leaseName
-        let short = project.knowsCompactJobs ? call.shortCall(project.keys) : nil
+        let short = project.knowsCompactJobs ? call.shortCall() : nil
         project.redis.append(short ?? call.command(project.keys), as: .intake) { [weak self] result in
             guard let self else { return }
             switch result {
@@ -138,45 +151,51 @@ final class Intake {
                 report("Entries cannot be handed over yet.", &failureReports, pending, error)
                 handle(.failed(pending))
             case .success(let value):
-                let reply = IntakeReply(value)
+                let reply = reply(value)
                 if reply == .queued { pending.audience = AudienceReply(value) }
                 handle(.answered(pending, reply: reply, isOurs: leaseName == project.leaseName))
             }
         }
     }
 
+    private func reply(_ value: RedisValue) -> IntakeReply? {
+        if value != lastReply.value { lastReply = (value, IntakeReply(value)) }
+        return lastReply.reply
+    }
+
     private func call(for job: Job, _ pending: PendingEntry) -> IntakeCall {
-        let configuration = project.configuration
         var call = IntakeCall(
             job: job,
-            dedupeMs: configuration.dedupeMs,
-            keepMs: configuration.keepJobMs,
+            dedupeMs: project.configuration.dedupeMs,
+            keepMs: project.configuration.keepJobMs,
             taker: claimer.canTake ? project.leaseName : nil,
             window: project.machine.settings.window,
             quotaPerMinute: project.project.quotaPerMinute,
             fanoutRate: project.project.fanoutRate,
             originals: pending.entry.fields
         )
-        if call.recipients?.count == 1, !job.hasOwnID { call.keepMs = configuration.keepSingleJobMs }
+        if call.recipients?.count == 1, !job.hasOwnID { call.keepMs = project.configuration.keepSingleJobMs }
         call.audience = AudienceEstimate(of: job, topics: project.project.topics)
         call.connection = project.connection
         call.nowMs = project.workerClockMs
         return call
     }
 
-    private func warn(_ audience: AudienceReply, of job: Job) {
+    private func warn(_ audience: AudienceReply, of entry: PendingEntry) {
         let name: String
-        switch job.target {
-        case .topic(let topic): name = topic
-        case .condition(let text): name = text
-        case .tokens, .fids, .group, .audience, .recipients: return
+        switch entry.target {
+        case .topic(let topic)?: name = topic
+        case .condition(let text)?: name = text
+        case .tokens, .fids, .group, .audience, .recipients, nil: return
         }
         guard let sentence = audienceWarnings.sentence(audience.source, name: name, now: project.loop.now) else {
             return
         }
         project.logger.warning(
             "\(sentence)",
-            metadata: ["\(job.target.kind.rawValue)": "\(name)", "estimate": "\(audience.size)", "job": "\(job.id)"]
+            metadata: [
+                entry.target?.kind.rawValue ?? "": "\(name)", "estimate": "\(audience.size)", "job": "\(entry.job)",
+            ]
         )
     }
 
@@ -272,8 +291,14 @@ private final class PendingEntry: IntakeEntry {
     let byteCount: Int
     /// The job's id, once the entry was checked.
     var job = ""
+    var hasOwnID = false
     var adapter: ProtocolAdapter?
-    var call: IntakeCall?
+    /// The job, its recipients and the lifetime of its hash, once it is being handed over.
+    var sendJob: SendJob?
+    var recipients: RecipientList = []
+    var keepMs: Int64 = 0
+    /// Of a broadcast.
+    var target: Target?
     /// Loop time of the hand-over.
     var sentAt: UInt64 = 0
     /// The audience as Redis estimates it; nil for a job that starts no fan-out inside FCM.

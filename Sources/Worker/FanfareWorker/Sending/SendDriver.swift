@@ -14,6 +14,8 @@ final class SendDriver {
     private let tracer = BatchTracer()
     private var spans: [Int: BatchSpan] = [:]
     private let queue = ActionQueue<SendAction>()
+    /// Whether ``send()`` follows with the loop's next timers.
+    private var willSend = false
 
     private static let specRetryMs: Int64 = 200
     private static let rateRetryMs: Int64 = 1_000
@@ -40,6 +42,17 @@ final class SendDriver {
     func handleAndSend(_ event: SendEvent) {
         handle(event)
         send()
+    }
+
+    /// The same for one of several events that come together: their sends begin with the loop's next timers.
+    func handleAndSendSoon(_ event: SendEvent) {
+        handle(event)
+        guard !willSend else { return }
+        willSend = true
+        project.loop.schedule(afterNanoseconds: 0) { [weak self] in
+            self?.willSend = false
+            self?.send()
+        }
     }
 
     /// Begins the sends that may begin.
@@ -98,7 +111,8 @@ final class SendDriver {
         case .meter(let meter): project.meters.count(meter)
         case .log(let log): project.logger.write(log)
         case .batchBegan(let slot): beginSpan(slot)
-        case .batchEnded(let slot, let outcome): spans.removeValue(forKey: slot)?.end(outcome)
+        case .batchEnded(let slot, let outcome):
+            if !spans.isEmpty { spans.removeValue(forKey: slot)?.end(outcome) }
         }
     }
 

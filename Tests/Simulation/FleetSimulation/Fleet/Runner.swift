@@ -282,6 +282,12 @@ final class Runner {
             taken: RecipientList(given.indexes.map { job.recipient($0) })
         )
         machine.handle(.permitsLent(permits, askedNs: process.local(call.sentAt)), now: instant, into: &actions)
-        handle(.batchTaken(claim, job.spec, job.adapter))
+        let taken = SendJob(
+            id: claim.job,
+            spec: job.spec,
+            settings: machine.settings.protocols,
+            adapter: job.adapter
+        )
+        handle(.batchTaken(claim, taken))
     }
 }

@@ -97,12 +97,14 @@ import Testing
     }
 }
 
-struct TestEntry: IntakeEntry, Equatable {
-    var name: String
-    var byteCount: Int
+final class TestEntry: IntakeEntry, Equatable, Sendable {
+    let name: String
+    let byteCount: Int
 
     init(_ name: String, _ byteCount: Int) {
         self.name = name
         self.byteCount = byteCount
     }
+
+    static func == (one: TestEntry, other: TestEntry) -> Bool { one === other }
 }

@@ -43,7 +43,9 @@ import Testing
         var rig = MachineRig()
         rig.room = room
         rig.handle(.permitsLent(10, askedNs: rig.now.monotonicNs))
-        rig.handle(.batchTaken(.of(count: 3), .message(total: 3), ProtocolAdapter(.other(LineProtocol()))))
+        let adapter = ProtocolAdapter(.other(LineProtocol()))
+        let job = SendJob(id: "j", spec: .message(total: 3), settings: .init(), adapter: adapter)
+        rig.handle(.batchTaken(.of(count: 3), job))
         rig.send()
         return rig
     }

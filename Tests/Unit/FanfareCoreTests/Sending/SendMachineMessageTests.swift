@@ -170,7 +170,7 @@ import Testing
         let spec = JobSpec.message(to: .tokens(["t0"])) { $0.message = Array(#"{"data":{"new":"1"}}"#.utf8) }
         rig.lend(10)
         if isTaken {
-            rig.handle(.batchTaken(claim, spec, try ProtocolAdapter(spec, job: "j", settings: .init())))
+            rig.handle(.batchTaken(claim, SendJob(id: "j", spec: spec, settings: .init())))
         } else {
             rig.hold(claim, spec)
         }

@@ -124,7 +124,7 @@ private struct RandomRun {
             let adapter = try? ProtocolAdapter(spec, job: job, settings: transport)
         {
             rig.handle(.permitsLent(count, askedNs: rig.now.monotonicNs))
-            rig.handle(.batchTaken(claim, spec, adapter))
+            rig.handle(.batchTaken(claim, SendJob(id: job, spec: spec, settings: transport, adapter: adapter)))
         } else {
             rig.claim(claim, permits: below(12))
         }

@@ -37,12 +37,10 @@ import Testing
         rig.expectEmpty()
     }
 
-    @Test func aJobThatIsHandedOverIsSentAtOnce() throws {
+    @Test func aJobThatIsHandedOverIsSentAtOnce() {
         var rig = MachineRig()
-        let spec = JobSpec.message()
-        let adapter = try ProtocolAdapter(spec, job: "j", settings: .init())
         rig.handle(.permitsLent(1, askedNs: rig.now.monotonicNs))
-        rig.handle(.batchTaken(.of(), spec, adapter))
+        rig.handle(.batchTaken(.of(), SendJob(id: "j", spec: .message(), settings: .init())))
         rig.send()
         #expect(rig.positions == [[0]])
         rig.answer(.sent())
