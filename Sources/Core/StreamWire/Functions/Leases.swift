@@ -52,10 +52,14 @@ extension FunctionLibrary {
 public struct RegisterReply: Equatable, Sendable {
     /// The last of the news: earlier news does not concern the worker.
     public var newsCursor: String
+    /// Whether every worker of the project knows compact jobs.
+    public var allKnowCompactJobs: Bool
 
     public init?(_ value: RedisValue) {
-        guard let cursor = NamedValues(value)?.text("news_cursor") else { return nil }
+        guard let reply = NamedValues(value), let cursor = reply.text("news_cursor") else { return nil }
         newsCursor = cursor
+        let counters = reply["counters"].flatMap(NamedValues.init)?.byName.values
+        allKnowCompactJobs = counters?.allSatisfy { FunctionLibrary.knowsCompactJobs($0.string ?? "") } ?? false
     }
 }
 

@@ -229,7 +229,7 @@ local function next_epoch(base, now, control, wall)
   return epoch
 end
 
--- Collects a value for finish_intakes or finish_records. `list`: see new_common; `group`: its worker, or 'all'.
+-- Collects a value for handover.finish or finish_records. `list`: see new_common; `group`: its worker, or 'all'.
 local function collect(common, list, group, value)
   local groups = common[list]
   if not groups then

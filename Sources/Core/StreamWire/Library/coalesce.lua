@@ -1,7 +1,7 @@
 -- Coalesced calls: a worker hands over several jobs with one call, and writes the results of several.
 
 -- What the calls of one function call share.
--- Written at the end, by finish_intakes or finish_records (lists, see `collect`):
+-- Written at the end, by handover.finish or finish_records (lists, see `collect`):
 --   entries, jobs       entries that leave `jobs`; the ones that became a job, queued or taken, as a set
 --   wanted              those entries that had been cancelled and stand in `unwanted`
 --   claimed, notes      by worker: batches that it holds now; compact jobs, each with its note

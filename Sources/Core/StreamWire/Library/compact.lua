@@ -5,8 +5,8 @@
 -- besides first expands it: its hash, spec, recipient and batch are written as `intake` writes them, and every other
 -- function works with these. Its public hash then shows it; else it appears with the result.
 --
--- A text is "<length>,<length>,...:<words>", the words one after the other: the arguments of intake in their order,
--- such as words[6], the worker. Between calls, a text without an entry in compact:<worker> is of a hand-over that
+-- A text is "<length>,<length>,...:<words>", the words one after the other: the arguments of intake in their order.
+-- Between calls, a text without an entry in compact:<worker> is of a hand-over that
 -- failed.
 --
 -- Short calls are parts of `intakes` and `records` whose number of words is negative:
@@ -31,13 +31,18 @@ local function words_of(text, most)
   return words
 end
 
+-- The worker in a text.
+local function holder_in(text)
+  local _, _, _, _, _, worker = unpack(words_of(text, 6))
+  return worker
+end
+
 -- Writes a compact job as every other function knows it. Returns whether there was one. Not part of a step: after an
 -- error it is still compact, and is expanded again as if nothing were written.
 function compact.expand(base, id)
   local text = redis.call('HGET', base .. 'compact', id)
   if not text then return false end
-  local args = words_of(text)
-  local worker = args[6]
+  local args, worker = words_of(text), holder_in(text)
   local note = redis.call('HGET', base .. 'compact:' .. worker, id)
   if note then
     local epoch, started_ms = string.match(note, '^(%d+) (%d+)$')
@@ -48,12 +53,6 @@ function compact.expand(base, id)
   end
   write('HDEL', base .. 'compact', id)
   return note and true or false
-end
-
--- expand: writes the hash of a compact job, for who asks about it. Returns 1; 0 when it is none.
-function compact.show(base, args)
-  local id = unpack(args, 1, 1)
-  return compact.expand(base, id) and 1 or 0
 end
 
 -- Expands at most `limit` compact jobs of a worker, except jobs whose batch is in `known`, a set of names. Returns
@@ -82,7 +81,7 @@ function compact.show_waiting(base)
   while size do
     local found, waiting = redis.call('HRANDFIELD', base .. 'compact', size, 'WITHVALUES'), 0
     for i = 1, #found, 2 do
-      local id, worker = found[i], words_of(found[i + 1], 6)[6]
+      local id, worker = found[i], holder_in(found[i + 1])
       local started_ms = tonumber(string.match(redis.call('HGET', base .. 'compact:' .. worker, id) or '', '%d+$'))
       if not started_ms or wall_ms() - started_ms > SHOWN_AFTER then
         -- A job that cannot be expanded now stays compact, and stops no claim.
@@ -113,8 +112,12 @@ local function takeable(base, entries, ids, owned, others)
   end
   local is_any = redis.call('EXISTS', unpack(keys)) > 0
   local known = redis.call('HMGET', base .. 'compact', unpack(ids))
-  local list = redis.pcall('XPENDING', base .. 'jobs', 'fanfare', entries[1], entries[#entries], #entries)
-  for _, found in ipairs(list.err and {} or list) do pending[found[1]] = true end
+  local earliest = unpack(entries)
+  local list = redis.pcall('XPENDING', base .. 'jobs', 'fanfare', earliest, entries[#entries], #entries)
+  for _, found in ipairs(list.err and {} or list) do
+    local entry = unpack(found)
+    pending[entry] = true
+  end
   for i, id in ipairs(ids) do
     local is_known = known[i] or not is_single[id] or stuck_jobs[id]
       or is_any and redis.call('EXISTS', spec .. id, rolled .. id, seen .. id, job .. id) > 0
@@ -126,7 +129,7 @@ end
 -- Takes new jobs for the worker that has read them, and sets the replies of their calls. `first`: the first words of
 -- the first call's text; what is read of them here is alike in all texts.
 local function take_jobs(base, short, args, replies, common, first, jobs)
-  local worker, dedupe_ms, quota = first[6], first[4], first[14]
+  local _, _, _, dedupe_ms, _, worker, _, _, _, _, _, _, _, quota = unpack(first)
   local entries, ids, owned = jobs.entries, jobs.ids, jobs.owned
   local places, texts, notes, taken = takeable(base, entries, ids, owned, jobs.others), {}, {}, {}
   for i, call in ipairs(short) do
@@ -160,9 +163,11 @@ end
 -- Takes the jobs of the short calls of one call, and sets the calls' replies. A call without one is made as the intake
 -- that it stands for.
 function compact.take(base, short, others, args, replies, common)
-  local first = words_of(args[short[1].at + 3], 16)
-  handover.read_time(base, common, first[16])
-  local probe = { worker = first[6], connection = first[15], class = 'single', expires_at = 0 }
+  local earliest = unpack(short)
+  local first = words_of(args[earliest.at + 3], 16)
+  local _, _, _, _, _, worker, _, _, _, _, _, _, _, _, connection, worker_clock = unpack(first)
+  handover.read_time(base, common, worker_clock)
+  local probe = { worker = worker, connection = connection, class = 'single', expires_at = 0 }
   if redis.call('EXISTS', base .. 'unwanted', base .. 'singles') == 0
     and not handover.must_queue(base, probe, common, true) then
     local jobs = { entries = {}, ids = {}, owned = {}, others = {} }
@@ -246,7 +251,8 @@ end
 -- Writes the results of the short calls of one call, and sets their replies. A job that is no longer compact in the
 -- worker's hands gets none, and is recorded like any other.
 function compact.finish(base, short, _, args, replies, common)
-  local ids, worker, forgotten = {}, args[short[1].at + 4], {}
+  local earliest = unpack(short)
+  local ids, worker, forgotten = {}, args[earliest.at + 4], {}
   for i, call in ipairs(short) do ids[i] = args[call.at + 1] end
   local notes = redis.call('HMGET', base .. 'compact:' .. worker, unpack(ids))
   common.wall = wall_ms()

@@ -23,9 +23,21 @@ register_function('reconcile', guarded(reconcile), 'allow-oom')
 register_function('declare_dead', guarded(declare_dead), 'allow-oom')
 register_function('deregister', guarded(deregister), 'allow-oom')
 register_function('release', guarded(release), 'allow-oom')
-register_function('intake', one_call(intake, finish_intakes))
-register_function('intakes', several_calls(intake, finish_intakes, compact.take, compact.long_intake))
-register_function('expand', guarded(compact.show), 'allow-oom')
+register_function('intake', one_call(intake, handover.finish))
+register_function('intakes', several_calls(intake, handover.finish, compact.take, compact.long_intake))
+
+do
+
+-- expand: writes the hash of a compact job, for who asks about it. Returns 1; 0 when it is none.
+local function expand(base, args)
+  local id = unpack(args, 1, 1)
+  return compact.expand(base, id) and 1 or 0
+end
+
+register_function('expand', guarded(expand), 'allow-oom')
+
+end
+
 register_function('reject', guarded(reject), 'allow-oom')
 register_function('set_window', guarded(set_window))
 register_function('copy', guarded(copy))

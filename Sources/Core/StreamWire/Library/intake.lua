@@ -1,6 +1,6 @@
 -- Intake: an entry of `jobs` becomes a job, or goes to `dead`.
 
-local intake, finish_intakes, reject
+local intake, reject
 
 -- Sends to device groups in flight at once, half of what FCM allows.
 local MOST_GROUPS = 500
@@ -215,7 +215,7 @@ local function queue_job(base, job, common)
   end
 end
 
--- Collects what finish_intakes writes for a job that was handed over.
+-- Collects what handover.finish writes for a job that was handed over.
 local function collect_job(job, common)
   common.jobs[job.entry] = true
   collect(common, 'entries', 'all', job.entry)
@@ -246,7 +246,7 @@ end
 --   'reject'      with a `reason`
 --   'taken'       with `epoch` and `permits`: the worker holds the job's one batch
 -- or the error ENDING: the entry stays in `jobs` until the job that has its id has ended, and is then handed over.
--- No function sees the job's keys until finish_intakes lists it: after an error the repeated call writes them again.
+-- No function sees the job's keys until handover.finish lists it: after an error the repeated call writes them again.
 function intake(base, args, common)
   local entry, id, has_own_id, dedupe_ms, keep_ms, worker, window, total, audience, not_before, expires_at, member,
     class, quota, connection, worker_clock, pairs_count = unpack(args, 1, 17)
@@ -302,7 +302,7 @@ function intake(base, args, common)
 end
 
 -- The step that lets workers see the jobs of one call, and takes their entries out of `jobs`.
-function finish_intakes(base, common)
+function handover.finish(base, common)
   if not common.entries then
     if common.control then write_control(base, common.control) end
     return

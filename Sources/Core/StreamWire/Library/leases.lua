@@ -7,7 +7,8 @@ do
 -- workers begin at 0.
 local FIRST_COUNTER = '3000000000000'
 
--- register: announces a worker. Returns 'ok', and `news_cursor`: earlier news does not concern the worker.
+-- register: announces a worker. Returns 'ok', `news_cursor`: earlier news does not concern the worker, and `counters`, as
+-- renew does.
 function register(base, args)
   local worker = unpack(args, 1, 1)
   redis.call('HSETNX', base .. 'leases', worker, FIRST_COUNTER)
@@ -19,7 +20,8 @@ function register(base, args)
   else
     redis.call('DEL', base .. 'paused')
   end
-  return { 'outcome', 'ok', 'news_cursor', redis.call('HGET', base .. 'ctl', 'said') or '0' }
+  return { 'outcome', 'ok', 'counters', redis.call('HGETALL', base .. 'leases'),
+    'news_cursor', redis.call('HGET', base .. 'ctl', 'said') or '0' }
 end
 
 -- renew: keeps a worker's lease. `about`: its report of itself; may be left out. Returns 'fenced' if the worker was

@@ -16,32 +16,6 @@
 local record, finish_records
 do
 
--- Each reads the fields of a hash that a flush needs. A table of a fixed size is made faster than one that grows.
-local function read_spec(base, id)
-  local left, answers, total, class, paused, next_index, ending, unsent, member, keep, passed, refusals, judged, guarded,
-    parked, untried, born, traceparent = unpack(redis.call('HMGET', base .. 'spec:' .. id, 'left', 'answers', 'total',
-      'class', 'paused', 'next', 'ending', 'unsent', 'member', 'keep', 'passed', 'refusals', 'judged', 'guarded', 'parked',
-      'untried', 'born', 'traceparent'))
-  return left and { left = left, answers = answers, total = total, class = class, paused = paused, next = next_index,
-    ending = ending, unsent = unsent, member = member, keep = keep, passed = passed, refusals = refusals, judged = judged,
-    guarded = guarded, parked = parked, untried = untried, born = born, traceparent = traceparent }
-end
-
-local function read_batch(batch)
-  local epoch, owner, call, crashes, watermark, from, sent = unpack(redis.call('HMGET', batch, 'epoch', 'owner', 'call',
-    'crashes', 'upto', 'from', 'sent'))
-  return { epoch = epoch, owner = owner, call = call, crashes = crashes, watermark = watermark, from = from,
-    sent = sent }
-end
-
-local function read_job(base, id)
-  local sent, failed, unknown, cancelled, expired, first_pass_ms, reason, state, pace = unpack(redis.call('HMGET',
-    base .. 'job:' .. id, 'sent', 'failed', 'unknown', 'cancelled', 'expired', 'first_pass_ms', 'reason', 'state',
-    'pace'))
-  return { sent = sent, failed = failed, unknown = unknown, cancelled = cancelled, expired = expired,
-    first_pass_ms = first_pass_ms, reason = reason, state = state, pace = pace }
-end
-
 -- Adds results and retries to the project's counters that this call changes. Returns these, `tally` and `left`, and the
 -- `writes` that store them. `before`: the same of the call's earlier flushes.
 local function add_totals(base, before, counts, retried, fresh, flagged)
@@ -324,13 +298,12 @@ function record(base, args, common)
     unpack(args, 1, 22)
   if common.over_ids[id] then return 'gone' end
   refuse_stuck(id)
-  local spec, is_late = read_spec(base, id), late == '1'
-  if not spec and compact.expand(base, id) then spec = read_spec(base, id) end
+  local spec, is_late = parts.read_spec(base, id), late == '1'
   if not spec then return record_of_none(base, id, n, worker, is_late) end
   -- These are facts of an earlier job of the same id.
   if is_late and tonumber(epoch) < (tonumber(spec.born) or 0) then return 'gone' end
   local batch = base .. 'b:' .. id .. '/' .. n
-  local holder = read_batch(batch)
+  local holder = parts.read_batch(batch)
   local owned = not is_late and holder.epoch == epoch and holder.owner == worker
   local flush = { common = common, spec = spec, batch = batch, holder = holder, owned = owned, class = spec.class,
     ending = spec.ending, crashes = holder.crashes, indexes = cjson.decode(indexes), job = {}, counts = {}, fresh = 0,
@@ -353,7 +326,7 @@ function record(base, args, common)
   flush.fresh, flush.counts, flush.old, flush.marks =
     parts.look_up_results(base, id, tonumber(spec.total), flush.indexes, letters)
   local changes_job = #flush.indexes > 0 or not is_plain or finish == '1' or all_sent == '1'
-  if changes_job then flush.job = read_job(base, id) end
+  if changes_job then flush.job = parts.read_job(base, id) end
   local entry = parts.write_results(base, id, letters, objects, flush)
   local at = parts.write_feedback(base, id, args, 23 + 4 * tonumber(retries), tonumber(feedback), flush)
   for _ = 1, tonumber(refused_rates) do

@@ -15,7 +15,7 @@ final class Intake {
     private let claimer: Claimer
     private let sends: SendDriver
     private var messages = ValidatedMessageCache()
-    /// The last reply to a hand-over: those of one call are often equal.
+    /// The last reply to a hand-over: the replies to one call are often equal.
     private var lastReply: (value: RedisValue, reply: IntakeReply?) = (.null, nil)
     private var machine = IntakeMachine<PendingEntry>()
     private let queue = ActionQueue<IntakeMachine<PendingEntry>.Action>()

@@ -172,7 +172,9 @@ final class ProjectSession {
             switch result {
             case .success(let value):
                 session.registrationFailures.reset()
-                return .registered(newsCursor: RegisterReply(value)?.newsCursor ?? "0", askedNs: askedNs)
+                let reply = RegisterReply(value)
+                session.project.knowsCompactJobs = reply?.allKnowCompactJobs ?? false
+                return .registered(newsCursor: reply?.newsCursor ?? "0", askedNs: askedNs)
             case .failure(let error):
                 if session.registrationFailures.admits(now: session.project.loop.now) {
                     session.project.logger.error("The worker cannot register.", metadata: ["error": "\(error)"])
