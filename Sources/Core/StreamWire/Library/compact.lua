@@ -6,16 +6,15 @@
 -- function works with these. Its public hash then shows it; else it appears with the result.
 --
 -- A text is "<length>,<length>,...:<words>", the words one after the other: the arguments of intake in their order.
--- Between calls, a text without an entry in compact:<worker> is of a hand-over that
--- failed.
+-- Between calls, a text without an entry in compact:<worker> is of a hand-over that failed.
 --
 -- Short calls are parts of `intakes` and `records` whose number of words is negative:
 --   of intakes   entry, id ('' without one of the producer), text. Answered by 'taken <epoch> <started_ms> <permits>'
 --   of records   id, entry ('' where it is the id), what compact:<worker> has of it, worker, keep_ms, letter, objects,
 --                prints, number of pairs for the job's hash, number of feedback entries (0 or 1), and these: the pairs,
 --                recipient's kind, recipient, action, replacement, error; then pairs for the entry of `results`
--- All short calls of one call come from one worker: it sends them before it registers under another name. A call that
--- cannot be short, once it is made, is made as the one that it stands for.
+-- All short calls of one call come from one worker: it sends them before it registers under another name. A short call
+-- whose job cannot be compact, or no longer is, is made as the long call that it stands for.
 
 do
 
@@ -31,9 +30,9 @@ local function words_of(text, most)
   return words
 end
 
--- The worker in a text.
-local function holder_in(text)
-  local _, _, _, _, _, worker = unpack(words_of(text, 6))
+-- The worker among the words of a text.
+local function holder_in(words)
+  local _, _, _, _, _, worker = unpack(words)
   return worker
 end
 
@@ -42,7 +41,8 @@ end
 function compact.expand(base, id)
   local text = redis.call('HGET', base .. 'compact', id)
   if not text then return false end
-  local args, worker = words_of(text), holder_in(text)
+  local args = words_of(text)
+  local worker = holder_in(args)
   local note = redis.call('HGET', base .. 'compact:' .. worker, id)
   if note then
     local epoch, started_ms = string.match(note, '^(%d+) (%d+)$')
@@ -81,7 +81,7 @@ function compact.show_waiting(base)
   while size do
     local found, waiting = redis.call('HRANDFIELD', base .. 'compact', size, 'WITHVALUES'), 0
     for i = 1, #found, 2 do
-      local id, worker = found[i], holder_in(found[i + 1])
+      local id, worker = found[i], holder_in(words_of(found[i + 1], 6))
       local started_ms = tonumber(string.match(redis.call('HGET', base .. 'compact:' .. worker, id) or '', '%d+$'))
       if not started_ms or wall_ms() - started_ms > SHOWN_AFTER then
         -- A job that cannot be expanded now stays compact, and stops no claim.
@@ -250,7 +250,7 @@ end
 
 -- Writes the results of the short calls of one call, and sets their replies. A job that is no longer compact in the
 -- worker's hands gets none, and is recorded like any other.
-function compact.finish(base, short, _, args, replies, common)
+function compact.record(base, short, _, args, replies, common)
   local earliest = unpack(short)
   local ids, worker, forgotten = {}, args[earliest.at + 4], {}
   for i, call in ipairs(short) do ids[i] = args[call.at + 1] end
