@@ -36,6 +36,7 @@ extension SendMachine {
             (fanoutRoom > 0 || singleRoom > 0) && resources.isQuarantineOpen && !resources.isCredentialStuck
         var most = hasRoom ? max(0, min(Self.maximumBatches, batchRoom)) : 0
         if isBlocked, !resources.isCredentialStuck { most = 1 }
+        mayHaveLeftWork = most == 0 || fanoutRoom == 0 || singleRoom == 0
         var call = ClaimCall(
             worker: worker,
             most: most,

@@ -40,7 +40,7 @@ extension SendMachine {
         _ = send(from: queue.managed.places, &room, &done)
         guard done > 0 else { return }
         removeDone(done)
-        actions.append(.claim)
+        if mayHaveLeftWork { actions.append(.claim) }
     }
 
     private mutating func removeDone(_ done: Int) {
@@ -49,6 +49,7 @@ extension SendMachine {
         queue.removeDone(done) { slot in
             guard unsentCount(slot) == 0 else { return false }
             batches.held[slot].isQueued = false
+            if batches.held[slot].compact == nil { mayHaveLeftWork = true }
             return true
         }
         swap(&queue, &self.queue)

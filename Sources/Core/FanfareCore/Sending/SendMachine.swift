@@ -80,6 +80,9 @@ public struct SendMachine {
     var isWakeArmed = false
     /// Whether recipients wait for the next access token.
     var awaitsToken = false
+    /// Whether Redis may have work that this worker could not claim before: its last claim had no room, or a batch was sent
+    /// since that was not given to it at intake, one of many jobs that wait for nothing.
+    var mayHaveLeftWork = true
 
     /// - Parameters:
     ///   - seed: of the random numbers that spread retries.

@@ -56,6 +56,25 @@ import Testing
         #expect(call.permitsSingle == 3 && call.permitsFanout == 25)
     }
 
+    /// A claim costs Redis more than such a job.
+    @Test func compactJobLeavesNothingToClaim() throws {
+        var rig = rig(maximumInFlight: 2)
+        func sendOne(_ rig: inout MachineRig) -> [String] {
+            _ = rig.takeNamed()
+            rig.handle(.permitsLent(1, askedNs: rig.now.monotonicNs))
+            var claim = Claim.of()
+            claim.compact = CompactJob(id: "j", entryID: "", spec: .message(), keepMs: 1, held: "1 1")
+            rig.handle(.batchTaken(claim, SendJob(id: "j", spec: .message(), settings: .init())))
+            rig.send()
+            return rig.takeNamed().filter { $0 == "claim" }
+        }
+        _ = try ask(&rig)
+        #expect(sendOne(&rig).isEmpty)
+        claim(&rig, "fanout", count: 4, .message(total: 2_000))
+        #expect(try ask(&rig).wanted == 0)
+        #expect(sendOne(&rig) == ["claim"], "the last claim had no room for fan-outs")
+    }
+
     @Test func fullWorkerClaimsNoBatch() throws {
         var rig = rig()
         claim(&rig, "fanout", count: 20, .message(total: 2_000))
