@@ -290,11 +290,14 @@ public final class TLSStream {
         return true
     }
 
+    /// Below the size from which freed memory goes back to the system, and more than a TLS record.
+    private static let bufferBytes = 24 << 10
+
     /// - Returns: how many bytes there were on the wire, and whether the socket is empty now.
     private func receive(_ channel: ByteChannel, _ receive: (UnsafeRawBufferPointer) -> Void) throws(SocketError) -> (
         count: Int, isAll: Bool
     ) {
-        let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
+        let result = withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 16) { buffer in
             Result { () throws(SocketError) in
                 let received = try channel.receive(into: buffer)
                 if phase == .securing {

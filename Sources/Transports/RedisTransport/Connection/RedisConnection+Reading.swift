@@ -23,14 +23,17 @@ extension RedisConnection {
         }
     }
 
+    /// Below the size from which freed memory goes back to the system: mapping it again for each read costs more than reads
+    /// into a larger buffer save.
+    private static let bufferBytes = 24 << 10
     /// Full buffers that are read in one turn at most. With one a turn, a large entry would need as many turns, and the turns
     /// of a sending worker are long.
-    private static let maximumBuffers = 16
+    private static let maximumBuffers = 40
 
     /// Reads what the server has sent, up to ``maximumBuffers``, and delivers the replies in it.
     func read(_ channel: ByteChannel) throws(RedisError) {
         let socketGeneration = generation
-        let result = withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in
+        let result = withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 16) { buffer in
             Result { () throws(RedisError) in
                 for _ in 0..<Self.maximumBuffers {
                     let count = try RedisError.from { () throws(SocketError) in try channel.receive(into: buffer) }
