@@ -283,7 +283,7 @@ local function claim_work(plan, state)
   local probe_ms = block and math.max(1, tonumber(state.block_until) - plan.now) or 0
   if state.hold_ms > 0 or state.pause ~= '' or state.pressure ~= '' or plan.most == 0 then return probe_ms end
   if state.quarantine_worker == worker and state.grant ~= 'none' then
-    if not block and state.grant ~= 'busy' and compact.is_empty_handed(base, worker) then
+    if not block and state.grant ~= 'busy' and jobs.is_empty_handed(base, worker) then
       local taken = claim_orphan(plan, base .. 'suspects', state.grant or 'exclusive')
       if taken then plan.claims[#plan.claims + 1] = taken end
     end
@@ -343,7 +343,7 @@ function claim(base, args)
   choose_quarantine_worker(base, worker, alone, state)
   local probe_ms = claim_work(plan, state)
   local waits_for_quarantine = state.quarantine_worker == worker and state.grant ~= 'none'
-    and compact.is_empty_handed(base, worker)
+    and jobs.is_empty_handed(base, worker)
   local lends = state.pause == '' and state.pressure == '' and not waits_for_quarantine
   local multicast = tonumber(more.multicast)
   local permits = lend(base, control, lowest_quota(control, tonumber(quota)), now, { returned = tonumber(returned),
@@ -363,7 +363,7 @@ function claim(base, args)
     'probe_ms', int(probe_ms), 'block', block or '', 'next_due', int(next_due_ms(base, now, wall)),
     'copying', redis.call('SRANDMEMBER', base .. 'copying') or '', 'suspect', state.quarantine_mode,
     'closed_window_job', window_job or '', 'closed_window', window or '',
-    'unfinished', int(compact.count_open(base) + redis.call('XLEN', base .. 'jobs')),
+    'unfinished', int(jobs.count_open(base) + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,
     'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }
   -- `doubted` is for workers of 0.1.0.

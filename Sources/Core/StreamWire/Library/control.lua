@@ -302,7 +302,7 @@ function overview(base)
     'pressure', control.pressure or health.is_full and 'memory' or '', 'alive', int(health.alive),
     'unreachable', text, 'unreachable_since', outage and int(outage.since_ms) or '0',
     'unreachable_partly', outage and health.is_partial and '1' or '0',
-    'open', int(compact.count_open(base)), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
+    'open', int(jobs.count_open(base)), 'parked', int(redis.call('SCARD', base .. 'jobs_parked')),
     'entries', int(redis.call('XLEN', base .. 'jobs')), 'retrying', int(retrying),
     'scheduled', int(redis.call('ZCARD', base .. 'sched')),
     'stopped_by_stop_if', int(resting.stop_if), 'stopped_by_message', int(resting.message),

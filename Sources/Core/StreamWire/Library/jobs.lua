@@ -2,16 +2,16 @@
 -- class: `single` (one batch), `group` (a device group), `managed` (no message: subscriptions and groups), `fanout`
 -- (more than one batch) or BROADCAST (a topic or a condition). The last two need the slot.
 
--- See compact.lua and intake.lua. One local for all functions of each: Lua allows 200.
-local compact, handover = {}, {}
+-- See compact.lua and intake.lua; what concerns jobs of every kind. One local for all functions of each: Lua allows 200.
+local compact, handover, jobs = {}, {}, {}
 
 -- How many jobs are neither over nor parked.
-function compact.count_open(base)
+function jobs.count_open(base)
   return redis.call('SCARD', base .. 'jobs_open') + redis.call('HLEN', base .. 'compact')
 end
 
 -- Whether a worker holds nothing of the project.
-function compact.is_empty_handed(base, worker)
+function jobs.is_empty_handed(base, worker)
   return redis.call('EXISTS', base .. 'claims:' .. worker, base .. 'compact:' .. worker) == 0
 end
 

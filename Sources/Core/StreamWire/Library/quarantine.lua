@@ -20,7 +20,7 @@ function choose_quarantine_worker(base, worker, chosen, state)
       chosen = worker
       redis.call('HSET', base .. 'ctl', 'alone', worker)
     end
-  elseif chosen == worker and (state.grant == 'none' or compact.is_empty_handed(base, worker)) then
+  elseif chosen == worker and (state.grant == 'none' or jobs.is_empty_handed(base, worker)) then
     redis.call('HDEL', base .. 'ctl', 'alone')
     chosen = nil
   end
