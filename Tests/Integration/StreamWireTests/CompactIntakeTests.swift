@@ -24,8 +24,8 @@ import Testing
             case .deadWorker: try await bench.declareDead("w1")
             case .gone: id = nil
             }
-            let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-            _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
+            var job = try await bench.readJob(id)
+            let entry = job.entryID
             if obstacle == .cancelled { _ = try await bench.call(RedisCommand("SADD", keys.base + "unwanted", entry)) }
             if obstacle == .gone {
                 _ = try await bench.call(RedisCommand("XACK", keys.jobs, "fanfare", entry))
@@ -34,13 +34,6 @@ import Testing
             if obstacle == .forgotten {
                 _ = try await bench.call(RedisCommand("HSET", keys.base + "rolled:\(entry)", "0", "1"))
             }
-            var job = Job(
-                id: id ?? entry,
-                hasOwnID: id != nil,
-                entryID: entry,
-                target: tokens(1),
-                message: Array("{}".utf8)
-            )
             job.priority = 7
             let short = try #require(bench.intakeCall(job, taker: "w1").shortCall())
             let value = try await bench.call(FunctionLibrary.coalesce(.intake, keys, [short])).array?.first
@@ -82,12 +75,9 @@ import Testing
         try await withBench { bench in
             var calls: [RedisCommand] = []
             for isShort in short {
-                let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-                let job = Job(id: "j", hasOwnID: true, entryID: entry, target: tokens(1), message: Array("{}".utf8))
-                let call = bench.intakeCall(job, taker: "w1")
+                let call = bench.intakeCall(try await bench.readJob("j"), taker: "w1")
                 calls.append(isShort ? try #require(call.shortCall()) : call.command(keys))
             }
-            _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             let replies = try await bench.call(FunctionLibrary.coalesce(.intake, keys, calls)).array ?? []
             guard case .taken? = IntakeReply(replies[0]) else { throw TestFailure("\(replies)") }
             #expect(IntakeReply(replies[1]) == .duplicate)
@@ -115,17 +105,8 @@ import Testing
         try await withBench { bench in
             var calls: [RedisCommand] = []
             for id in [nil, "own"] {
-                let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-                let job = Job(
-                    id: id ?? entry,
-                    hasOwnID: id != nil,
-                    entryID: entry,
-                    target: tokens(1),
-                    message: Array("{}".utf8)
-                )
-                calls.append(try #require(bench.intakeCall(job, taker: "w1").shortCall()))
+                calls.append(try #require(bench.intakeCall(try await bench.readJob(id), taker: "w1").shortCall()))
             }
-            _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "-set"))
             let failed = try await bench.call(FunctionLibrary.coalesce(.intake, keys, calls)).array ?? []
             #expect(failed.count == 2 && failed.allSatisfy { if case .error = $0 { true } else { false } })

@@ -50,14 +50,7 @@ import Testing
             #expect(try await bench.finish(job, change: result) == .ok())
             let short = try await left(bench)
             try await bench.clear()
-            let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-            var long = Job(
-                id: id ?? entry,
-                hasOwnID: id != nil,
-                entryID: entry,
-                target: tokens(1),
-                message: Array("{}".utf8)
-            )
+            var long = try await bench.readJob(id)
             change(&long)
             guard case .taken(let epoch, _) = try await bench.intake(long, taker: "w1") else {
                 throw TestFailure("not taken")
@@ -226,13 +219,8 @@ import Testing
             let count = Int(FunctionLibrary.mostFreed) + 200
             var calls: [RedisCommand] = []
             for _ in 0..<count {
-                let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-                let job = Job(id: entry, hasOwnID: false, entryID: entry, target: tokens(1), message: Array("{}".utf8))
-                calls.append(try #require(bench.intakeCall(job, taker: "w1").shortCall()))
+                calls.append(try #require(bench.intakeCall(try await bench.readJob(nil), taker: "w1").shortCall()))
             }
-            _ = try await bench.call(
-                RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "COUNT", "5000", "STREAMS", keys.jobs, ">")
-            )
             for start in stride(from: 0, to: count, by: 64) {
                 let part = Array(calls[start..<min(start + 64, count)])
                 _ = try await bench.call(FunctionLibrary.coalesce(.intake, keys, part))
@@ -295,11 +283,8 @@ import Testing
             let count = 50
             var calls: [IntakeCall] = []
             for _ in 0..<count {
-                let entry = try #require(try await bench.call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-                let job = Job(id: entry, hasOwnID: false, entryID: entry, target: tokens(1), message: Array("{}".utf8))
-                calls.append(bench.intakeCall(job, taker: "w1"))
+                calls.append(bench.intakeCall(try await bench.readJob(nil), taker: "w1"))
             }
-            _ = try await bench.call(RedisCommand("XREADGROUP", "GROUP", "fanfare", "w1", "STREAMS", keys.jobs, ">"))
             _ = try await bench.call(RedisCommand("CONFIG", "RESETSTAT"))
             let short = try calls.map { try #require($0.shortCall()) }
             let taken = try await bench.call(FunctionLibrary.coalesce(.intake, keys, short)).array ?? []

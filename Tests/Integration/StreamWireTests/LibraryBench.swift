@@ -86,6 +86,21 @@ struct LibraryBench {
         return try await intake(job, taker: taker)
     }
 
+    /// Pushes an entry for one recipient, which a worker reads. Returns the job that it will be.
+    ///
+    /// - Parameter id: nil where the producer gives none.
+    func readJob(_ id: String?, by worker: String = "w1") async throws -> Job {
+        let entry = try #require(try await call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
+        _ = try await call(RedisCommand("XREADGROUP", "GROUP", "fanfare", worker, "STREAMS", keys.jobs, ">"))
+        return Job(
+            id: id ?? entry,
+            hasOwnID: id != nil,
+            entryID: entry,
+            target: tokens(1),
+            message: Array("{}".utf8)
+        )
+    }
+
     func intake(_ job: Job, taker: String?) async throws -> IntakeReply {
         try #require(IntakeReply(try await self.call(intakeCall(job, taker: taker).command(keys))))
     }

@@ -106,15 +106,7 @@ extension LibraryBench {
         by worker: String = "w1",
         change: (inout Job) -> Void = { _ in }
     ) async throws -> (call: IntakeCall, reply: IntakeReply?) {
-        let entry = try #require(try await call(RedisCommand("XADD", keys.jobs, "*", "x", "1")).string)
-        _ = try await call(RedisCommand("XREADGROUP", "GROUP", "fanfare", worker, "STREAMS", keys.jobs, ">"))
-        var job = Job(
-            id: id ?? entry,
-            hasOwnID: id != nil,
-            entryID: entry,
-            target: tokens(1),
-            message: Array("{}".utf8)
-        )
+        var job = try await readJob(id, by: worker)
         change(&job)
         let intake = intakeCall(job, taker: worker)
         let short = try #require(intake.shortCall())
