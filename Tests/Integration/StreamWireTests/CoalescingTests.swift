@@ -51,7 +51,7 @@ import Testing
             let outcomes = replies.map(IntakeReply.init)
             var epochs: [String: String] = [:]
             for (job, outcome) in zip(jobs, outcomes) {
-                if case .taken(let epoch, _)? = outcome { epochs[job.id] = epoch }
+                if case .taken(let epoch, _, _)? = outcome { epochs[job.id] = epoch }
             }
             #expect(Set(epochs.values).count == epochs.count)
             var calls: [RecordCall] = []
@@ -116,7 +116,7 @@ import Testing
             #expect(line.hasPrefix("WRONGTYPE "), "the code that Redis gave it: \(line)")
             var records: [RedisCommand] = []
             for (id, reply) in [("a", taken[0]), ("c", taken[2])] {
-                guard case .taken(let epoch, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
+                guard case .taken(let epoch, _, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 var call = RecordCall(job: id, batch: "0", epoch: epoch)
                 call.results = ResultBuffer([bench.sent(0)])
                 call.finish = true
@@ -184,7 +184,7 @@ import Testing
             for number in 0..<20 { calls.append(try await single("j\(number)", taker: "w1", quota: 600, bench)) }
             var lent = 0
             for reply in try await coalesce(.intake, calls, bench) {
-                guard case .taken(_, let permits)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
+                guard case .taken(_, let permits, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 lent += permits
             }
             // From idle: a quarter of a second at ten a second.
@@ -212,7 +212,7 @@ import Testing
             var records: [RecordCall] = []
             let intakes = [try await single("a", taker: "w1", bench), try await single("b", taker: "w1", bench)]
             for (id, reply) in zip(["a", "b"], try await coalesce(.intake, intakes, bench)) {
-                guard case .taken(let epoch, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
+                guard case .taken(let epoch, _, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 records.append(RecordCall(job: id, batch: "0", epoch: epoch))
             }
             var (first, blocking, last) = (records[0], records[1], records[1])
@@ -235,7 +235,7 @@ import Testing
     @Test func batchClosedWithAnOpenRecipientStopsNoLaterFlush() async throws {
         try await withBench { bench in
             let taken = try await coalesce(.intake, [try await single("s", taker: "w1", bench)], bench)
-            guard case .taken(let epoch, _)? = IntakeReply(taken[0]) else { throw TestFailure("\(taken)") }
+            guard case .taken(let epoch, _, _)? = IntakeReply(taken[0]) else { throw TestFailure("\(taken)") }
             try await bench.intake("m", tokens(3))
             let claim = try #require(try await bench.claim("w1").claims.first)
             var open = RecordCall(job: "m", batch: "0", epoch: claim.epoch)

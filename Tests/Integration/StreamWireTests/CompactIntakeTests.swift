@@ -114,10 +114,7 @@ import Testing
             #expect(try await bench.call(RedisCommand("XLEN", keys.jobs)).integer == 2)
             let again = try await bench.call(FunctionLibrary.coalesce(.intake, keys, calls)).array ?? []
             for reply in again {
-                switch IntakeReply(reply) {
-                case .taken?, .takenCompact?: break
-                case let other: Issue.record("\(String(describing: other))")
-                }
+                guard case .taken? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
             }
         }
     }

@@ -52,7 +52,7 @@ import Testing
             try await bench.clear()
             var long = try await bench.readJob(id)
             change(&long)
-            guard case .taken(let epoch, _) = try await bench.intake(long, taker: "w1") else {
+            guard case .taken(let epoch, _, nil) = try await bench.intake(long, taker: "w1") else {
                 throw TestFailure("not taken")
             }
             var record = RecordCall(job: long.id, batch: "0", epoch: epoch)
@@ -289,7 +289,7 @@ import Testing
             let short = try calls.map { try #require($0.shortCall()) }
             let taken = try await bench.call(FunctionLibrary.coalesce(.intake, keys, short)).array ?? []
             let records = try zip(calls, taken).map { call, reply in
-                guard case .takenCompact(let held, _)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
+                guard case .taken(_, _, let held?)? = IntakeReply(reply) else { throw TestFailure("\(reply)") }
                 return try #require(bench.record(of: call.compactJob(held: held)).shortCall(worker: "w1"))
             }
             _ = try await bench.call(FunctionLibrary.coalesce(.record, keys, records))

@@ -17,7 +17,7 @@ import Testing
             }
             // The worker claims nothing while it holds a batch, and then only the suspect. Other workers claim the rest.
             let taken = try await bench.intake("busy", tokens(1), taker: "w1")
-            guard case .taken(let epoch, _) = taken else { throw TestFailure("not taken") }
+            guard case .taken(let epoch, _, _) = taken else { throw TestFailure("not taken") }
             try await bench.intake("good", tokens(1))
             let nothing = try await bench.claim("w1").claims
             #expect(nothing.isEmpty)

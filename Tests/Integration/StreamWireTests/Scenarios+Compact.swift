@@ -61,7 +61,7 @@ extension FaultRun {
         let value = try await call(FunctionLibrary.coalesce(.intake, bench.keys, short), claimer: worker)
         var taken: [String: CompactJob] = [:]
         for (call, reply) in zip(calls, value.array ?? []) {
-            guard case .takenCompact(let held, _)? = IntakeReply(reply) else { continue }
+            guard case .taken(_, _, let held?)? = IntakeReply(reply) else { continue }
             taken[call.job.id] = call.compactJob(held: held)
         }
         return taken
@@ -119,7 +119,7 @@ extension LibraryBench {
         -> CompactJob
     {
         let (intake, reply) = try await takeCompact(id, by: worker, change: change)
-        guard case .takenCompact(let held, _)? = reply else { throw TestFailure("\(String(describing: reply))") }
+        guard case .taken(_, _, let held?)? = reply else { throw TestFailure("\(String(describing: reply))") }
         return intake.compactJob(held: held)
     }
 

@@ -30,7 +30,7 @@ extension Scenario {
         let replies = try await run.call(FunctionLibrary.coalesce(.intake, keys, calls), claimer: "w1").array ?? []
         var records: [RedisCommand] = []
         for (id, reply) in zip(["a", "b"], replies) {
-            guard case .taken(let epoch, _)? = IntakeReply(reply) else { continue }
+            guard case .taken(let epoch, _, _)? = IntakeReply(reply) else { continue }
             var record = RecordCall(job: id, batch: "0", epoch: epoch)
             record.results = ResultBuffer([OneResult(index: 0, object: "{\"i\":0,\"s\":\"sent\"}")])
             record.finish = true

@@ -153,7 +153,7 @@ import Testing
             let retry = try #require(try await bench.claim("w1").claims.first)
             var others: [RecordCall] = []
             for id in ["b", "c"] {
-                guard case .taken(let epoch, _) = try await bench.intake(id, tokens(1), taker: "w1") else {
+                guard case .taken(let epoch, _, _) = try await bench.intake(id, tokens(1), taker: "w1") else {
                     throw TestFailure("not taken")
                 }
                 others.append(RecordCall(job: id, batch: "0", epoch: epoch))
@@ -174,7 +174,7 @@ import Testing
 
     @Test func stuckStepDoesNotRepeatItsHold() async throws {
         try await withBench { bench in
-            guard case .taken(let epoch, _) = try await bench.intake("b", tokens(3), taker: "w1") else {
+            guard case .taken(let epoch, _, _) = try await bench.intake("b", tokens(3), taker: "w1") else {
                 throw TestFailure("not taken")
             }
             try await spoil("groups_on", bench)

@@ -128,13 +128,12 @@ struct Mirror {
         let answer = state.intake(number, lease: taker, window: 2, parts[0], referee: referee)
         switch (reply, answer) {
         case (.queued, .queued): break
-        case (.taken(let epoch, _), .taken(let given, _)):
+        case (.taken(let epoch, _, let text), .taken(let given, _)):
             let list = RecipientList((0..<total).map { "t\($0)" })
-            let claim = Claim(job: "j\(number)", epoch: epoch, watermark: 2, taken: list)
-            held.append(Held(worker: taker ?? 0, claim: claim, given: given))
-        case (.takenCompact(let text, _), .taken(let given, _)):
-            let compact = CompactJob(id: job.id, entryID: entry, spec: call.spec, keepMs: call.keepMs, held: text)
-            let claim = Claim(job: job.id, epoch: compact.epoch, watermark: 2, taken: ["t0"])
+            let claim = Claim(job: job.id, epoch: epoch, watermark: 2, taken: list)
+            let compact = text.map {
+                CompactJob(id: job.id, entryID: entry, spec: call.spec, keepMs: call.keepMs, held: $0)
+            }
             held.append(Held(worker: taker ?? 0, claim: claim, given: given, compact: compact))
         default: Issue.record("intake of job \(number): \(reply) and \(answer)")
         }

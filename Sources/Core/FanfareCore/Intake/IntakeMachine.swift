@@ -83,15 +83,11 @@ public struct IntakeMachine<Entry: IntakeEntry> {
 
     private func apply(_ reply: IntakeReply?, isOurs: Bool, to entry: Entry, _ actions: inout [Action]) {
         switch reply {
-        case .taken(let epoch, let permits):
+        case .taken(let epoch, let permits, let held):
             actions.append(.count(.accepted))
             actions.append(.creditPermits(permits, entry))
             // Given to a name that was declared dead meanwhile, the batch is for others.
-            if isOurs { actions.append(.activate(entry, epoch: epoch)) }
-        case .takenCompact(let held, let permits):
-            actions.append(.count(.accepted))
-            actions.append(.creditPermits(permits, entry))
-            if isOurs { actions.append(.activate(entry, epoch: CompactJob.epoch(held), held: held)) }
+            if isOurs { actions.append(.activate(entry, epoch: epoch, held: held)) }
         case .queued:
             actions.append(.count(.accepted))
             actions.append(.claim(entry))

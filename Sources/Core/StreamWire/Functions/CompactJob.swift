@@ -15,7 +15,7 @@ public final class CompactJob: Sendable {
     /// - Parameters:
     ///   - entryID: empty where the job's id is that of its entry.
     ///   - keepMs: as in its ``IntakeCall``.
-    ///   - held: as ``IntakeReply/takenCompact(held:permits:)`` has it.
+    ///   - held: as ``IntakeReply/taken(epoch:permits:held:)`` has it.
     public init(id: String, entryID: String, spec: JobSpec, keepMs: Int64, held: String) {
         self.id = id
         self.entryID = entryID
@@ -29,9 +29,7 @@ public final class CompactJob: Sendable {
     }
 
     /// The epoch of its batch.
-    public var epoch: String { Self.epoch(held) }
-
-    public static func epoch(_ held: String) -> String { String(held[..<(held.firstIndex(of: " ") ?? held.endIndex)]) }
+    public var epoch: String { String(held.prefix { $0 != " " }) }
 
     fileprivate func append(_ call: RecordCall, worker: String, indexesTokens: Bool, to words: inout RedisCommand) {
         words.append(id)

@@ -221,10 +221,9 @@ public enum IntakeReply: Equatable, Sendable {
     case queued
     /// The job has no recipients.
     case done
-    /// The job is one batch, and the taker holds it; `permits` of its sends may begin.
-    case taken(epoch: String, permits: Int)
-    /// The same for a compact job. `held`: what Redis keeps of it, the batch's epoch first.
-    case takenCompact(held: String, permits: Int)
+    /// The job is one batch, and the taker holds it; `permits` of its sends may begin. `held`: of a compact job, what Redis
+    /// keeps of the hand-over.
+    case taken(epoch: String, permits: Int, held: String? = nil)
 
     private static let compactPrefix = "taken "
 
@@ -239,7 +238,8 @@ public enum IntakeReply: Equatable, Sendable {
             guard let end = text.lastIndex(of: " "), let permits = Int(text[text.index(after: end)...]),
                 text.utf8.count(where: { $0 == UInt8(ascii: " ") }) == 3
             else { return nil }
-            self = .takenCompact(held: String(text.dropFirst(Self.compactPrefix.count)[..<end]), permits: permits)
+            let held = text.dropFirst(Self.compactPrefix.count)[..<end]
+            self = .taken(epoch: String(held.prefix { $0 != " " }), permits: permits, held: String(held))
         case "gone": self = .gone
         case "duplicate": self = .duplicate
         case "queued": self = .queued

@@ -28,8 +28,8 @@ import Testing
         arguments: [
             (.taken(epoch: "7", permits: 3), true, ["count accepted", "permits 3", "activate a 7", "read"]),
             (.taken(epoch: "7", permits: 3), false, ["count accepted", "permits 3", "read"]),
-            (.takenCompact(held: "7 1", permits: 0), true, Self.compactJob),
-            (.takenCompact(held: "7 1", permits: 1), false, ["count accepted", "permits 1", "read"]),
+            (.taken(epoch: "7", permits: 0, held: "7 1"), true, Self.compactJob),
+            (.taken(epoch: "7", permits: 1, held: "7 1"), false, ["count accepted", "permits 1", "read"]),
             (.queued, true, ["count accepted", "claim a", "read"]), (.done, true, ["count accepted", "read"]),
             (.duplicate, true, ["count duplicate", "read"]), (.gone, true, ["read"]),
             (nil, true, ["unreadable", "read"]),
