@@ -7,12 +7,7 @@ public enum JobInquiry {
         RedisCommand("GET", keys.base + "seen:" + job)
     }
 
-    /// Whether the job is a push to one recipient that is in flight, and has no hash yet: answers 0 or 1.
-    public static func isCompact(_ keys: ProjectKeys, job: String) -> RedisCommand {
-        RedisCommand("HEXISTS", keys.base + "compact", job)
-    }
-
-    /// Writes the hash of such a job. Answers 0 for any other.
+    /// Writes the hash of a push to one recipient that is in flight, and has none yet. Answers 1; 0 for any other job.
     public static func expand(_ keys: ProjectKeys, job: String) -> RedisCommand {
         FunctionLibrary.call("expand", keys, ["id": job])
     }

@@ -62,7 +62,7 @@ struct JobPlace: ParsableArguments {
             // Producers may read a job and nothing else about it.
             let hash = try await client.send(RedisCommand("HGETALL", keys.job(job)))
             if JobStatus(id: job, reply: hash) != nil { return true }
-            return (try? await client.send(JobInquiry.isCompact(keys, job: job)).integer) == 1
+            return (try? await client.send(JobInquiry.expand(keys, job: job)).integer) == 1
         } catch {
             guard error.code == .noPerm else { throw error }
             return false
