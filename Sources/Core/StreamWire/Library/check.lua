@@ -75,9 +75,18 @@ local function check(base)
   local names = {}
   for name in pairs(TYPES) do names[#names + 1] = name end
   table.sort(names)
-  for _, name in ipairs(names) do
-    local found = wrong_type(base .. name, TYPES[name])
-    if found then faults[#faults + 1] = { 'key', base .. name, 'found', found, 'needed', TYPES[name] } end
+  local function find(name, needed)
+    local found = wrong_type(base .. name, needed)
+    if found then faults[#faults + 1] = { 'key', base .. name, 'found', found, 'needed', needed } end
+  end
+  for _, name in ipairs(names) do find(name, TYPES[name]) end
+  -- The error of a key that is of the wrong type itself names no worker.
+  local workers = {}
+  for _, worker in ipairs(redis.pcall('HKEYS', base .. 'leases')) do workers[worker] = true end
+  for _, worker in ipairs(redis.pcall('SMEMBERS', base .. 'holders')) do workers[worker] = true end
+  for worker in pairs(workers) do
+    find('claims:' .. worker, 'set')
+    find('compact:' .. worker, 'hash')
   end
   return faults
 end
