@@ -65,10 +65,14 @@ final class FaultRun {
         var reply: RedisValue?
         do { reply = try await bench.call(command) } catch is RedisError {}
         wasHit = try await FaultyLibrary.arm(-1, bench) == 0
-        let hasErrors = reply?.array?.contains { if case .error = $0 { true } else { false } } ?? false
-        if let reply, !hasErrors { return reply }
+        if let reply, !Self.hasErrors(reply) { return reply }
         guard wasHit else { throw TestFailure("\(command) failed by itself") }
         return try await again(command, claimer)
+    }
+
+    /// Whether a call of several was refused one of them.
+    private static func hasErrors(_ reply: RedisValue) -> Bool {
+        reply.array?.contains { if case .error = $0 { true } else { false } } ?? false
     }
 
     private func again(_ command: RedisCommand, _ claimer: String?) async throws -> RedisValue {
@@ -86,6 +90,7 @@ final class FaultRun {
         var reply: RedisValue?
         for _ in 0..<2 where reply == nil {
             do { reply = try await bench.call(command) } catch is RedisError {}
+            if reply.map(Self.hasErrors) == true { reply = nil }
         }
         try await fault.lift(bench)
         if let reply { return reply }

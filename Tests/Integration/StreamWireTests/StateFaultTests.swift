@@ -27,7 +27,7 @@ import Testing
             // A string itself.
             case ("seen", _): break
             case ("b", false): names.formUnion(["b:f/0", "b:one/0"])
-            case ("claims", false): names.insert("claims:w1")
+            case ("claims", false), ("compact", false): names.insert("\(match.1):w1")
             case (let name, false): names.formUnion(["\(name):f", "\(name):one"])
             case (let name, true): names.insert(name)
             }
@@ -69,16 +69,20 @@ import Testing
     }
 
     private func scenario(_ run: FaultRun) async throws -> [String: [RecordCall.Status]] {
-        run.outcome = { _, index, attempts in
-            if index % 7 == 0 { return .status(.failed) }
+        run.outcome = { job, index, attempts in
+            if index % 7 == 0 { return .status(job == "compact" ? .sent : .failed) }
             return index % 5 == 1 && attempts == 0 ? .retry : .status(.sent)
+        }
+        let call = run.bench.intakeCall(try await run.push("compact", tokens(1)), taker: "w1")
+        if let job = try await run.takeCompact([call], "w1")["compact"] {
+            try await run.record(run.bench.record(of: job), "w1")
         }
         try await run.intake(try await run.push("one", tokens(1)))
         try await run.intake(try await run.pushList("f", 20))
         try await run.work(rounds: 5)
         try await run.clearTheWay()
         try await run.work(rounds: 5)
-        return ["f": (0..<20).map { $0 % 7 == 0 ? .failed : .sent }, "one": [.failed]]
+        return ["f": (0..<20).map { $0 % 7 == 0 ? .failed : .sent }, "one": [.failed], "compact": [.sent]]
     }
 
     private func nothingIsLost(_ faults: [FaultRun.Fault], leastStopped: Int) async throws {

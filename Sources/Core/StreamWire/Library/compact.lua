@@ -6,7 +6,9 @@
 -- function works with these. Its public hash then shows it; else it appears with the result.
 --
 -- A text is "<length>,<length>,...:<words>", the words one after the other: the arguments of intake in their order.
--- Between calls, a text without an entry in compact:<worker> is of a hand-over that failed.
+-- Between calls, a text without a note in compact:<worker> is of a hand-over that failed: its entry is in `jobs`. What a
+-- careless hand did here stops no other job: a job without a whole text goes to `dead` when no worker has it, a job
+-- without a note is taken from its worker.
 --
 -- Short calls are parts of `intakes` and `records` whose number of words is negative:
 --   of intakes   entry, id ('' without one of the producer), text. Answered by 'taken <epoch> <started_ms> <permits>'
@@ -18,62 +20,167 @@
 
 do
 
--- The first words of a text; all of them without `most`.
+-- Names of the first words of a text: the arguments of intake. The spec's pairs and the recipient follow.
+local NAMES = { 'entry', 'id', 'has_own_id', 'dedupe_ms', 'keep_ms', 'worker', 'window', 'total', 'audience',
+  'not_before', 'expires_at', 'member', 'class', 'quota', 'connection', 'worker_clock', 'pairs_count' }
+
+-- The words of a text, and the place after the last of them; only the first words with `most`. None if it is no text.
 local function words_of(text, most)
   local lengths, at = string.match(text, '^([%d,]*):()')
   local words = {}
-  for length in string.gmatch(lengths, '%d+') do
+  for length in string.gmatch(lengths or '', '%d+') do
     words[#words + 1] = string.sub(text, at, at + tonumber(length) - 1)
     at = at + tonumber(length)
     if #words == most then break end
   end
-  return words
+  return words, at
 end
 
--- The worker among the words of a text.
-local function holder_in(words)
-  local _, _, _, _, _, worker = unpack(words)
-  return worker
+-- The first words of a text by their names.
+local function head_of(words)
+  local head = {}
+  for i, name in ipairs(NAMES) do head[name] = words[i] end
+  return head
+end
+
+-- The words of a job's whole text, and its head; nil if it is broken, or of a later version.
+local function read_text(text, id)
+  local words, after = words_of(text)
+  local head = head_of(words)
+  local pairs_count = tonumber(head.pairs_count)
+  local is_whole = pairs_count and after == #text + 1 and #words == #NAMES + 2 * pairs_count + 1 and head.id == id
+    and tonumber(head.keep_ms) and tonumber(head.window) and string.find(head.entry, '^%d+%-%d+$')
+  if is_whole then return words, head end
+end
+
+-- The epoch and the time in a note; nil if it is none. A further word is of a job whose expansion has begun.
+local function read_note(note)
+  local epoch, started_ms = string.match(note or '', '^(%d+) (%d+)')
+  if epoch and #epoch < 16 and #started_ms < 16 then return epoch, started_ms end
+end
+
+-- Whether a job without a note, or with a broken one, was handed over. Else its hand-over failed, and its entry is still
+-- in `jobs`; or it has been expanded.
+local function was_taken(base, head, note)
+  if note then return true end
+  return redis.call('EXISTS', base .. 'spec:' .. head.id, base .. 'job:' .. head.id) == 0
+    and not handover.is_in_jobs(base, head.entry)
+end
+
+-- Takes a job without a note from its worker, whose results are late then, and count.
+local function free_noteless(base, args, head)
+  local now, wall = project_ms(base)
+  handover.write_taken(base, args, next_epoch(base, now), int(wall))
+  in_step(base, head.id, function()
+    write('SADD', base .. 'jobs_open', head.id)
+    orphan(base, head.id .. '/0', now)
+    write('HDEL', base .. 'compact:' .. head.worker, head.id)
+    write('HDEL', base .. 'compact', head.id)
+  end)
 end
 
 -- Writes a compact job as every other function knows it. Returns whether there was one. Not part of a step: after an
--- error it is still compact, and is expanded again as if nothing were written.
+-- error it is still compact, no short call ends it, and it is expanded again as if nothing were written.
 function compact.expand(base, id)
   local text = redis.call('HGET', base .. 'compact', id)
   if not text then return false end
-  local args = words_of(text)
-  local worker = holder_in(args)
-  local note = redis.call('HGET', base .. 'compact:' .. worker, id)
-  if note then
-    local epoch, started_ms = string.match(note, '^(%d+) (%d+)$')
+  local args, head = read_text(text, id)
+  if not args then
+    error('ERR the text of job ' .. id .. ' in ' .. base .. 'compact is broken: the job goes to dead once no worker has it', 0)
+  end
+  local notes = base .. 'compact:' .. head.worker
+  local note = redis.call('HGET', notes, id)
+  local epoch, started_ms = read_note(note)
+  if not epoch and was_taken(base, head, note) then
+    free_noteless(base, args, head)
+    return true
+  end
+  if epoch then
+    write('HSET', notes, id, epoch .. ' ' .. started_ms .. ' expanding')
     handover.write_taken(base, args, epoch, started_ms)
     write('SADD', base .. 'jobs_open', id)
-    write('SADD', base .. 'claims:' .. worker, id .. '/0')
-    write('HDEL', base .. 'compact:' .. worker, id)
+    write('SADD', base .. 'claims:' .. head.worker, id .. '/0')
+    write('HDEL', notes, id)
   end
   write('HDEL', base .. 'compact', id)
-  return note and true or false
+  return epoch and true or false
+end
+
+-- For how long `dead` and the job's hash name a compact job that was lost.
+local KEPT_AFTER_LOSS = 7 * 24 * HOUR
+
+-- Moves a job without a whole text to `dead`, with the text that is left: it may have been sent, and cannot be sent again.
+-- `worker`: the one whose note it has; nil if there is none.
+local function give_up(base, id, worker, text)
+  handover.write_dead(base, { id = id, entry = string.find(id, '^%d+%-%d+$') and id or '', keep_ms = KEPT_AFTER_LOSS,
+    reason = 'lost: its text in Redis is broken or missing, and no worker has it; it may have been sent' },
+    { 'text', text }, function()
+      local left = tonumber(redis.call('HGET', base .. 'ctl', 'left')) or 0
+      write('HSET', base .. 'ctl', 'left', int(math.max(0, left - 1)))
+      if worker then write('HDEL', base .. 'compact:' .. worker, id) end
+      write('HDEL', base .. 'compact', id)
+    end)
+end
+
+-- Calls a function for one of many jobs, whose error stops no other. Returns whether there was none, and what it returned,
+-- or the error's reply.
+local function try(base, callback, ...)
+  local is_made, result = pcall(callback, base, ...)
+  if is_made then return true, result end
+  return false, (step or making) and clean_up(base, result) or error_of(result)
+end
+
+-- Takes a compact job from a worker that gives it back or is gone.
+local function free(base, id, worker)
+  local text = redis.call('HGET', base .. 'compact', id)
+  if text and read_text(text, id) then return compact.expand(base, id) end
+  give_up(base, id, worker, text or '')
 end
 
 -- Expands at most `limit` compact jobs of a worker, except jobs whose batch is in `known`, a set of names. Returns
 -- whether it keeps some: there are more, or one cannot be expanded, and is stuck.
 function compact.expand_all(base, worker, limit, known)
   local count, keeps_some = 0, false
-  for _, id in ipairs(redis.call('HKEYS', base .. 'compact:' .. worker)) do
+  local ids = redis.pcall('HKEYS', base .. 'compact:' .. worker)
+  if ids.err then return true end
+  for _, id in ipairs(ids) do
     if count >= limit then return true end
     if not (known and known[id .. '/0']) then
       count = count + 1
-      local is_made, raised = pcall(compact.expand, base, id)
+      local is_made, reply = try(base, free, id, worker)
       if not is_made then
-        stuck_jobs[id], keeps_some = error_of(raised).err, true
+        stuck_jobs[id], keeps_some = reply.err, true
       end
     end
   end
   return keeps_some
 end
 
+-- Whether a worker has a note of the job.
+local function is_noted(base, id)
+  for _, worker in ipairs(redis.call('SMEMBERS', base .. 'holders')) do
+    if redis.pcall('HEXISTS', base .. 'compact:' .. worker, id) ~= 0 then return true end
+  end
+  return false
+end
+
 -- A job that has no result after this time waits for something, and its producer may see it.
 local SHOWN_AFTER = 2000
+
+-- Expands a compact job if it waits; gives it up if its text is broken and no worker has it. Returns whether it did.
+local function show(base, id, text)
+  local worker = head_of(words_of(text, 6)).worker
+  local _, started_ms = read_note(worker and redis.call('HGET', base .. 'compact:' .. worker, id))
+  if started_ms and wall_ms() - started_ms <= SHOWN_AFTER then return false end
+  if read_text(text, id) then
+    compact.expand(base, id)
+  elseif is_noted(base, id) then
+    return false
+  else
+    give_up(base, id, nil, text)
+  end
+  return true
+end
 
 -- Expands compact jobs that wait: some of them, if one that is chosen by chance does. Called five times a second.
 function compact.show_waiting(base)
@@ -81,13 +188,9 @@ function compact.show_waiting(base)
   while size do
     local found, waiting = redis.call('HRANDFIELD', base .. 'compact', size, 'WITHVALUES'), 0
     for i = 1, #found, 2 do
-      local id, worker = found[i], holder_in(words_of(found[i + 1], 6))
-      local started_ms = tonumber(string.match(redis.call('HGET', base .. 'compact:' .. worker, id) or '', '%d+$'))
-      if not started_ms or wall_ms() - started_ms > SHOWN_AFTER then
-        -- A job that cannot be expanded now stays compact, and stops no claim.
-        pcall(compact.expand, base, id)
-        waiting = waiting + 1
-      end
+      -- A job that cannot be expanded now stays compact, and stops no claim.
+      local is_made, is_shown = try(base, show, found[i], found[i + 1])
+      if is_made and is_shown then waiting = waiting + 1 end
     end
     size = size == 1 and waiting == 1 and 100 or nil
   end
@@ -98,12 +201,15 @@ end
 -- ids of the call's other intakes. Returns a set of places.
 local function takeable(base, entries, ids, owned, others)
   local keys, is_single, pending, places = {}, {}, {}, {}
-  local spec, rolled, seen, job = base .. 'spec:', base .. 'rolled:', base .. 'seen:', base .. 'job:'
+  local spec, recipients, rolled, seen, job = base .. 'spec:', base .. 'rcpt:', base .. 'rolled:', base .. 'seen:',
+    base .. 'job:'
   -- Of two entries with one id neither is compact: the second is counted as a duplicate.
   for _, id in ipairs(others) do is_single[id] = false end
   for i, id in ipairs(ids) do
     is_single[id] = is_single[id] == nil
     keys[#keys + 1] = spec .. id
+    -- An error may have stopped a long call between these two keys.
+    keys[#keys + 1] = recipients .. id
     keys[#keys + 1] = rolled .. id
     if owned[i] then
       keys[#keys + 1] = seen .. id
@@ -120,18 +226,17 @@ local function takeable(base, entries, ids, owned, others)
   end
   for i, id in ipairs(ids) do
     local is_known = known[i] or not is_single[id] or stuck_jobs[id]
-      or is_any and redis.call('EXISTS', spec .. id, rolled .. id, seen .. id, job .. id) > 0
+      or is_any and redis.call('EXISTS', spec .. id, recipients .. id, rolled .. id, seen .. id, job .. id) > 0
     if not is_known and (pending[entries[i]] or handover.is_in_jobs(base, entries[i], true)) then places[i] = true end
   end
   return places
 end
 
--- Takes new jobs for the worker that has read them, and sets the replies of their calls. `first`: the first words of
--- the first call's text; what is read of them here is alike in all texts.
-local function take_jobs(base, short, args, replies, common, first, jobs)
-  local _, _, _, dedupe_ms, _, worker, _, _, _, _, _, _, _, quota = unpack(first)
-  local entries, ids, owned = jobs.entries, jobs.ids, jobs.owned
-  local places, texts, notes, taken = takeable(base, entries, ids, owned, jobs.others), {}, {}, {}
+-- Takes new jobs for the worker that has read them, and sets the replies of their calls. `head`: of the first call's
+-- text; what is read of it here is alike in all texts. `new`: the jobs; see takeable.
+local function take_jobs(base, short, args, replies, common, head, new)
+  local entries, ids, owned = new.entries, new.ids, new.owned
+  local places, texts, notes, taken = takeable(base, entries, ids, owned, new.others), {}, {}, {}
   for i, call in ipairs(short) do
     if places[i] then
       texts[#texts + 1] = ids[i]
@@ -140,11 +245,11 @@ local function take_jobs(base, short, args, replies, common, first, jobs)
   end
   if #texts == 0 then return end
   local note = next_epoch(base, common.now, common.control, common.wall) .. ' ' .. int(common.wall)
-  local permits = lend(base, common.control, lowest_quota(common.control, tonumber(quota)), common.now,
+  local permits = lend(base, common.control, lowest_quota(common.control, tonumber(head.quota)), common.now,
     { returned = 0, single = #texts / 2, fanout = 0 })
   write('HSET', base .. 'compact', unpack(texts))
   for i in ipairs(short) do
-    if places[i] and owned[i] then write('SET', base .. 'seen:' .. ids[i], entries[i], 'PX', dedupe_ms) end
+    if places[i] and owned[i] then write('SET', base .. 'seen:' .. ids[i], entries[i], 'PX', head.dedupe_ms) end
   end
   local with, without = 'taken ' .. note .. ' 1', 'taken ' .. note .. ' 0'
   for i, call in ipairs(short) do
@@ -156,7 +261,7 @@ local function take_jobs(base, short, args, replies, common, first, jobs)
       replies[call.place] = #taken <= permits and with or without
     end
   end
-  common.notes, common.entries = { [worker] = notes }, { all = taken }
+  common.notes, common.entries = { [head.worker] = notes }, { all = taken }
   set_control(common.control, 'left', int((tonumber(common.control.left) or 0) + #taken))
 end
 
@@ -164,25 +269,25 @@ end
 -- that it stands for.
 function compact.take(base, short, others, args, replies, common)
   local earliest = unpack(short)
-  local first = words_of(args[earliest.at + 3], 16)
-  local _, _, _, _, _, worker, _, _, _, _, _, _, _, _, connection, worker_clock = unpack(first)
-  handover.read_time(base, common, worker_clock)
-  local probe = { worker = worker, connection = connection, class = 'single', expires_at = 0 }
+  local head = head_of(words_of(args[earliest.at + 3], #NAMES))
+  handover.read_time(base, common, head.worker_clock)
+  local probe = { worker = head.worker, connection = head.connection, class = 'single', expires_at = 0 }
   if redis.call('EXISTS', base .. 'unwanted', base .. 'singles') == 0
-    and not handover.must_queue(base, probe, common, true) then
-    local jobs = { entries = {}, ids = {}, owned = {}, others = {} }
+    and not handover.must_queue(base, probe, common, true)
+    and not wrong_type(base .. 'compact:' .. head.worker, 'hash') then
+    local new = { entries = {}, ids = {}, owned = {}, others = {} }
     for i, call in ipairs(short) do
       local entry, own = args[call.at + 1], args[call.at + 2]
-      jobs.entries[i], jobs.ids[i], jobs.owned[i] = entry, own ~= '' and own or entry, own ~= ''
+      new.entries[i], new.ids[i], new.owned[i] = entry, own ~= '' and own or entry, own ~= ''
     end
-    for i, at in ipairs(others) do jobs.others[i] = args[at + 2] end
-    take_jobs(base, short, args, replies, common, first, jobs)
+    for i, at in ipairs(others) do new.others[i] = args[at + 2] end
+    take_jobs(base, short, args, replies, common, head, new)
   end
 end
 
 -- The arguments of intake for a short call.
 function compact.long_intake(args, at)
-  return words_of(args[at + 3])
+  return (words_of(args[at + 3]))
 end
 
 -- The arguments of record for a short call.
@@ -234,8 +339,8 @@ local function write_result(base, args, at, last, common)
   local wall, status, is_own = common.ended_at, string.lower(letter), entry ~= ''
   redis.call('HSET', key, 'state', 'done', 'total', ONE, 'sent', status == 's' and ONE or NONE, 'failed',
     status == 'f' and ONE or NONE, 'unknown', status == 'u' and ONE or NONE, 'cancelled', NONE, 'expired', NONE,
-    'retrying', NONE, 'maybe_dup', NONE, 'duplicates', NONE, 'created_ms', created_ms(is_own and entry or id, common.wall),
-    'started_ms', string.match(note, '%d+$'), 'first_pass_ms', wall, 'finished_ms', wall, unpack(args, at + 11, pairs_end))
+    'retrying', NONE, 'maybe_dup', NONE, 'duplicates', NONE, 'created_ms',
+    created_ms(is_own and entry or id, common.wall), 'started_ms', string.match(note, '%d+$'), 'first_pass_ms', wall, 'finished_ms', wall, unpack(args, at + 11, pairs_end))
   redis.call('PEXPIRE', key, keep_ms)
   if is_own then
     collect(common, 'finished', 'all', wall)

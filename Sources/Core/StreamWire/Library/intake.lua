@@ -323,18 +323,17 @@ function handover.finish(base, common)
   end)
 end
 
--- reject: moves an entry that breaks a rule to `dead`. Its fields are further arguments. Returns 'gone' or 'rejected'.
-function reject(base, args)
-  local entry, id, reason, keep_ms = unpack(args, 1, 4)
+-- Moves what cannot be sent to `dead`. `rejected`: its id, entry, reason and keep_ms; `fields`: names and values in turns;
+-- `also`: a function that adds writes to the step.
+function handover.write_dead(base, rejected, fields, also)
+  local id, entry, reason = rejected.id, rejected.entry, rejected.reason
   local job = base .. 'job:' .. id
-  if not handover.is_in_jobs(base, entry) then return 'gone' end
-  compact.expand(base, id)
   -- A rejected entry must not change the record of a job that runs, or ran, under the same id.
   local now, state = wall_ms(), redis.call('HGET', job, 'state')
   local dead = { 'XADD', base .. 'dead', '*', 'job', id, 'reason', reason, 'kind', 'rejected', 'entry_id', entry,
     'at_ms', int(now) }
-  for i = 5, #args, 2 do
-    add_pair(dead, 'f.' .. args[i], args[i + 1])
+  for i = 1, #fields, 2 do
+    add_pair(dead, 'f.' .. fields[i], fields[i + 1])
   end
   check_rights(base, 'reject')
   -- The newest eight, for rejected_entry.
@@ -347,9 +346,19 @@ function reject(base, args)
     if not state or state == 'rejected' then
       write('DEL', job)
       new_job(job, 'rejected', 0, handover.pushed_at(entry, now), 'finished_ms', int(now), 'reason', reason)
-      write('PEXPIRE', job, keep_ms)
+      write('PEXPIRE', job, rejected.keep_ms)
       if id ~= entry then list_finished(base, { int(now), id }) end
     end
+    also()
+  end)
+end
+
+-- reject: moves an entry that breaks a rule to `dead`. Its fields are further arguments. Returns 'gone' or 'rejected'.
+function reject(base, args)
+  local entry, id, reason, keep_ms = unpack(args, 1, 4)
+  if not handover.is_in_jobs(base, entry) then return 'gone' end
+  compact.expand(base, id)
+  handover.write_dead(base, { id = id, entry = entry, reason = reason, keep_ms = keep_ms }, { unpack(args, 5) }, function()
     write('SREM', base .. 'unwanted', entry)
     take_entries(base, { entry })
   end)

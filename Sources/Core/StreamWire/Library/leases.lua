@@ -123,7 +123,11 @@ end
 -- Frees the compact jobs of workers without a lease: an older worker has declared them dead, and does not know these jobs.
 function compact.free_lost(base)
   for _, worker in ipairs(redis.call('SMEMBERS', base .. 'holders')) do
-    if redis.call('HEXISTS', base .. 'leases', worker) == 0 then free_worker(base, worker, true, project_ms(base)) end
+    -- A worker that cannot be freed now stops no other.
+    if redis.call('HEXISTS', base .. 'leases', worker) == 0 then
+      local is_made, raised = pcall(free_worker, base, worker, true, project_ms(base))
+      if not is_made then clean_up(base, raised) end
+    end
   end
 end
 

@@ -75,6 +75,11 @@ local function record_of_none(base, id, n, worker, is_late)
   write('DEL', base .. 'b:' .. name)
   write('SREM', base .. 'claims:' .. worker, name)
   write('SREM', base .. 'groups_on', id)
+  -- Of a compact job only the note is left: show_waiting finds it by its empty text, and gives it up.
+  if redis.pcall('HEXISTS', base .. 'compact:' .. worker, id) == 1 then
+    write('HSET', base .. 'compact', id, '')
+    write('HDEL', base .. 'compact:' .. worker, id)
+  end
   if is_late and redis.call('EXISTS', base .. 'job:' .. id) == 0 then
     -- The worker that takes its entry must treat its recipients as possibly sent.
     write('HSET', base .. 'rolled:' .. id, n, int(BATCH))
