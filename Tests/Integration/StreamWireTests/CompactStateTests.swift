@@ -148,6 +148,22 @@ import Testing
         }
     }
 
+    /// An error in the middle does not lose the job.
+    @Test func jobWithoutANoteIsFreedAfterAnError() async throws {
+        try await withBench { bench in
+            _ = try await bench.compact("j")
+            _ = try await bench.call(RedisCommand("HDEL", Self.notes, "j"))
+            _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "-rpush"))
+            await #expect(throws: RedisError.self) { try await bench.call(JobInquiry.expand(keys, job: "j")) }
+            #expect(try await bench.names().contains("spec:j"))
+            _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "+rpush"))
+            let claim = try #require(try await claims(bench).first)
+            #expect(claim.recipients.map(\.progress) == [.maybeSent])
+            try await bench.finish(claim, "w2")
+            #expect(try await remaining(bench) == [])
+        }
+    }
+
     /// A hand-over that failed leaves a text without a note, too: its entry is still in `jobs`, and is handed over once.
     @Test func textOfAFailedHandOverIsNoJob() async throws {
         try await withBench { bench in

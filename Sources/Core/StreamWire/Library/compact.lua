@@ -70,6 +70,8 @@ end
 -- Takes a job without a note from its worker, whose results are late then, and count.
 local function free_noteless(base, args, head)
   local now, wall = project_ms(base)
+  -- After an error the job is found so again, though it has keys by then.
+  write('HSET', base .. 'compact:' .. head.worker, head.id, 'lost')
   handover.write_taken(base, args, next_epoch(base, now), int(wall))
   in_step(base, head.id, function()
     write('SADD', base .. 'jobs_open', head.id)
@@ -86,7 +88,8 @@ function compact.expand(base, id)
   if not text then return false end
   local args, head = read_text(text, id)
   if not args then
-    error('ERR the text of job ' .. id .. ' in ' .. base .. 'compact is broken: the job goes to dead once no worker has it', 0)
+    error('ERR the text of job ' .. id .. ' in ' .. base
+      .. 'compact is broken: the job goes to dead once no worker has it', 0)
   end
   local notes = base .. 'compact:' .. head.worker
   local note = redis.call('HGET', notes, id)
@@ -109,8 +112,8 @@ end
 -- For how long `dead` and the job's hash name a compact job that was lost.
 local KEPT_AFTER_LOSS = 7 * 24 * HOUR
 
--- Moves a job without a whole text to `dead`, with the text that is left: it may have been sent, and cannot be sent again.
--- `worker`: the one whose note it has; nil if there is none.
+-- Moves a job without a whole text to `dead`, with the text that is left: it may have been sent, and cannot be sent
+-- again. `worker`: the one whose note it has; nil if there is none.
 local function give_up(base, id, worker, text)
   handover.write_dead(base, { id = id, entry = string.find(id, '^%d+%-%d+$') and id or '', keep_ms = KEPT_AFTER_LOSS,
     reason = 'lost: its text in Redis is broken or missing, and no worker has it; it may have been sent' },
@@ -122,8 +125,8 @@ local function give_up(base, id, worker, text)
     end)
 end
 
--- Calls a function for one of many jobs, whose error stops no other. Returns whether there was none, and what it returned,
--- or the error's reply.
+-- Calls a function for one of many jobs, whose error stops no other. Returns whether there was none, and what it
+-- returned, or the error's reply.
 local function try(base, callback, ...)
   local is_made, result = pcall(callback, base, ...)
   if is_made then return true, result end
@@ -340,7 +343,8 @@ local function write_result(base, args, at, last, common)
   redis.call('HSET', key, 'state', 'done', 'total', ONE, 'sent', status == 's' and ONE or NONE, 'failed',
     status == 'f' and ONE or NONE, 'unknown', status == 'u' and ONE or NONE, 'cancelled', NONE, 'expired', NONE,
     'retrying', NONE, 'maybe_dup', NONE, 'duplicates', NONE, 'created_ms',
-    created_ms(is_own and entry or id, common.wall), 'started_ms', string.match(note, '%d+$'), 'first_pass_ms', wall, 'finished_ms', wall, unpack(args, at + 11, pairs_end))
+    created_ms(is_own and entry or id, common.wall), 'started_ms', string.match(note, '%d+$'), 'first_pass_ms', wall,
+    'finished_ms', wall, unpack(args, at + 11, pairs_end))
   redis.call('PEXPIRE', key, keep_ms)
   if is_own then
     collect(common, 'finished', 'all', wall)
