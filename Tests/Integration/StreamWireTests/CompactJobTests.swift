@@ -213,6 +213,20 @@ import Testing
         }
     }
 
+    /// An older worker could not take the jobs over from a worker that dies.
+    @Test func noJobStaysCompactWhileThereIsAnOlderWorker() async throws {
+        try await withBench { bench in
+            for id in ["a", "b"] { _ = try await bench.compact(id) }
+            _ = try await bench.claim("w2")
+            #expect(try await bench.call(RedisCommand("HLEN", keys.base + "compact")).integer == 2)
+            _ = try await bench.call(RedisCommand("HSET", keys.base + "leases", "older", "1"))
+            _ = try await bench.call(RedisCommand("HDEL", keys.base + "ctl", "looked"))
+            _ = try await bench.claim("w2")
+            for id in ["a", "b"] { #expect(try await bench.job(id)["state"] == "active") }
+            #expect(try await bench.call(RedisCommand("HLEN", keys.base + "compact")).integer == 0)
+        }
+    }
+
     /// Many jobs of a dead worker are freed by several calls, each of which Redis ends soon.
     @Test func deadWorkersJobsAreFreedStepByStep() async throws {
         try await withBench { bench in

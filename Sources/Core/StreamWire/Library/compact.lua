@@ -170,11 +170,12 @@ end
 -- A job that has no result after this time waits for something, and its producer may see it.
 local SHOWN_AFTER = 2000
 
--- Expands a compact job if it waits; gives it up if its text is broken and no worker has it. Returns whether it did.
-local function show(base, id, text)
+-- Expands a compact job if it waits for longer than `limit` ms; gives it up if its text is broken and no worker has it.
+-- Returns whether it did.
+local function show(base, id, text, limit)
   local worker = head_of(words_of(text, 6)).worker
   local _, started_ms = read_note(worker and redis.call('HGET', base .. 'compact:' .. worker, id))
-  if started_ms and wall_ms() - started_ms <= SHOWN_AFTER then return false end
+  if started_ms and wall_ms() - started_ms <= limit then return false end
   if read_text(text, id) then
     compact.expand(base, id)
   elseif is_noted(base, id) then
@@ -185,14 +186,16 @@ local function show(base, id, text)
   return true
 end
 
--- Expands compact jobs that wait: some of them, if one that is chosen by chance does. Called five times a second.
+-- Expands compact jobs that wait: some of them, if one that is chosen by chance does. While there is an older worker,
+-- which could not take them over, every job counts as waiting. Called five times a second.
 function compact.show_waiting(base)
-  local size = 1
+  local size, limit = 1, nil
   while size do
     local found, waiting = redis.call('HRANDFIELD', base .. 'compact', size, 'WITHVALUES'), 0
+    if #found > 0 then limit = limit or compact.has_older_worker(base) and -math.huge or SHOWN_AFTER end
     for i = 1, #found, 2 do
       -- A job that cannot be expanded now stays compact, and stops no claim.
-      local is_made, is_shown = try(base, show, found[i], found[i + 1])
+      local is_made, is_shown = try(base, show, found[i], found[i + 1], limit)
       if is_made and is_shown then waiting = waiting + 1 end
     end
     size = size == 1 and waiting == 1 and 100 or nil

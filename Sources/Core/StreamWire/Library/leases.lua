@@ -7,6 +7,14 @@ do
 -- workers begin at 0.
 local FIRST_COUNTER = '3000000000000'
 
+-- Whether some worker does not know compact jobs.
+function compact.has_older_worker(base)
+  for _, counter in ipairs(redis.call('HVALS', base .. 'leases')) do
+    if (tonumber(counter) or 0) < tonumber(FIRST_COUNTER) then return true end
+  end
+  return false
+end
+
 -- register: announces a worker. Returns 'ok', `news_cursor`: earlier news does not concern the worker, and `counters`, as
 -- renew does.
 function register(base, args)
