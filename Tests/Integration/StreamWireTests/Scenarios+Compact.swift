@@ -11,10 +11,10 @@ extension Scenario {
         let keys = run.bench.keys
         run.outcome = { job, _, attempts in
             if job == "failed" { return .status(.failed) }
-            return job == "retried" && attempts < 2 ? .retry : .status(.sent)
+            return ["retried", "again"].contains(job) && attempts < 2 ? .retry : .status(.sent)
         }
         var calls: [IntakeCall] = []
-        for id in ["a", "b", "a", "failed", "retried", "cancelled", "released"] {
+        for id in ["a", "b", "a", "failed", "retried", "again", "cancelled", "released"] {
             calls.append(run.bench.intakeCall(try await run.push(id, tokens(1)), taker: "w1"))
         }
         let taken = try await run.takeCompact(calls, "w1")
@@ -27,14 +27,18 @@ extension Scenario {
             }
             try await run.record(record, "w1")
         }
-        if let job = taken["retried"] {
-            var record = RecordCall(job: "retried", batch: "0", epoch: job.epoch)
+        // In one call: the second one is expanded after the first one's step was made.
+        var retries: [RedisCommand] = []
+        for name in ["retried", "again"] {
+            guard let job = taken[name] else { continue }
+            var record = RecordCall(job: name, batch: "0", epoch: job.epoch)
             let next = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
             record.retries = [.init(index: 0, dueMs: 1, parked: false, packed: next.packed(with: "t0"))]
             record.finish = true
-            run.noteRetry("retried/0")
-            try await run.record(record, "w1")
+            run.noteRetry("\(name)/0")
+            retries.append(record.command(keys, worker: "w1"))
         }
+        if !retries.isEmpty { try await run.call(FunctionLibrary.coalesce(.record, keys, retries)) }
         try await run.call(FunctionLibrary.cancel(keys, job: "cancelled"))
         if let job = taken["released"] {
             let batch = "released/0"
@@ -48,7 +52,7 @@ extension Scenario {
         try await run.call(FunctionLibrary.declareDead(keys, worker: "w2", counter: counter))
         try await run.call(FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: []))
         try await run.work()
-        let sent = ["a", "b", "retried", "released", "lost"].map { ($0, [RecordCall.Status.sent]) }
+        let sent = ["a", "b", "retried", "again", "released", "lost"].map { ($0, [RecordCall.Status.sent]) }
         return Dictionary(uniqueKeysWithValues: sent + [("cancelled", [.cancelled]), ("failed", [.failed])])
     }
 }

@@ -375,7 +375,7 @@ function finish_records(base, common)
     for _, change in ipairs(finished) do writes[#writes + 1] = change end
     commit_counted(base, '', writes, common, common.over_counts, 0, fresh, common.over_flagged)
   end
-  if common.totals then make_step('', common.totals.writes) end
+  make_due(base)
 end
 
 end

@@ -12,6 +12,7 @@
 -- State of the current function call; `redo` resets it:
 local step         -- writes of the step that is being decided; nil outside of a step
 local noted        -- the base, while the key `redo` holds a step of this call
+local due          -- writes of the end of this call, which are noted with its steps until they are made
 local making       -- {job, writes}: the step that is being made
 local made         -- how many of its writes were made
 local stuck        -- list of {job, writes}: steps that failed: a key has the wrong type, or a right is missing
@@ -27,14 +28,27 @@ local function error_of(raised)
   return { err = text }
 end
 
+local append_news, refuse_stuck, commit, make_due, in_step, clean_up, plain, guarded
+do
+
 local function note_steps(base, steps)
   redis.call('HSET', base .. 'redo', 'steps', cmsgpack.pack(steps))
 end
 
--- Removes the note of the steps that were made; steps that failed stay noted.
+-- Steps that must stay noted: the ones that failed, then `latest`, a step of this moment, then the writes that are due.
+local function open_steps(latest)
+  local steps = {}
+  for i, failed in ipairs(stuck) do steps[i] = failed end
+  steps[#steps + 1] = latest
+  if due then steps[#steps + 1] = { '', due } end
+  return steps
+end
+
+-- Removes the note of the steps that were made.
 local function close_steps()
   if not noted then return end
-  if #stuck > 0 then note_steps(noted, stuck) else redis.call('DEL', noted .. 'redo') end
+  local steps = open_steps()
+  if #steps > 0 then note_steps(noted, steps) else redis.call('DEL', noted .. 'redo') end
   noted = nil
 end
 
@@ -93,7 +107,7 @@ local function unmade(failed_step)
 end
 
 -- Appends an entry to the news that every worker reads; inside a step, when the step is made.
-local function append_news(base, kind, name, value)
+function append_news(base, kind, name, value)
   if step then
     step[#step + 1] = { 'tell', base, kind, name, value }
   else
@@ -101,7 +115,7 @@ local function append_news(base, kind, name, value)
   end
 end
 
-local function refuse_stuck(id)
+function refuse_stuck(id)
   if stuck_jobs[id] then error(stuck_jobs[id], 0) end
 end
 
@@ -113,7 +127,7 @@ end
 
 -- Notes and makes a step. `id`: its job, '' for none. `totals`: writes of the end of this call, noted with the step.
 -- `on_noted`: called once the step is noted, so that it will certainly be made.
-local function commit(base, id, writes, totals, on_noted)
+function commit(base, id, writes, totals, on_noted)
   refuse_stuck(id)
   if #writes == 0 then return end
   if #writes == 1 and not totals then
@@ -125,18 +139,22 @@ local function commit(base, id, writes, totals, on_noted)
       return
     end
   end
-  local steps = {}
-  for i, other in ipairs(stuck) do steps[i] = other end
-  steps[#steps + 1] = { id, writes }
-  if totals then steps[#steps + 1] = { '', totals } end
-  note_steps(base, steps)
+  due = totals or due
+  note_steps(base, open_steps({ id, writes }))
   noted, making = base, { id, writes }
   if on_noted then on_noted() end
   make_step(id, writes)
 end
 
+-- Makes the writes that are due at the end of a call.
+function make_due(base)
+  if not due then return end
+  make_step('', due)
+  noted, due = base, nil
+end
+
 -- Decides a step with `decide(...)`, makes it, and returns what `decide` returned.
-local function in_step(base, id, decide, ...)
+function in_step(base, id, decide, ...)
   refuse_stuck(id)
   step = {}
   local first, second = decide(...)
@@ -147,7 +165,7 @@ local function in_step(base, id, decide, ...)
 end
 
 -- Cleans up after a failed call and returns its error as a reply. A step that was partly made stays noted.
-local function clean_up(base, raised)
+function clean_up(base, raised)
   local reply = error_of(raised)
   if making then
     local id = unpack(making)
@@ -161,7 +179,7 @@ end
 
 -- Makes the steps again that failed in earlier calls. Raises an error while a step of the project is stuck.
 local function redo(base)
-  step, noted, making, stuck, stuck_jobs = nil, nil, nil, {}, {}
+  step, noted, due, making, stuck, stuck_jobs = nil, nil, nil, nil, {}, {}
   local text = redis.call('HGET', base .. 'redo', 'steps')
   if not text then return end
   for _, failed_step in ipairs(cmsgpack.unpack(text)) do
@@ -181,7 +199,7 @@ local function redo(base)
 end
 
 -- A function as Redis calls it, with its one key. It makes no step.
-local function plain(callback)
+function plain(callback)
   return function(keys, args)
     local base = unpack(keys)
     return callback(base, args)
@@ -189,7 +207,7 @@ local function plain(callback)
 end
 
 -- Wraps a function that writes: first the failed steps of earlier calls are made again. Returns the reply or an error.
-local function guarded(callback)
+function guarded(callback)
   return plain(function(base, args)
     local function run()
       redo(base)
@@ -202,4 +220,6 @@ local function guarded(callback)
     local is_clean, error_reply = pcall(clean_up, base, reply)
     return is_clean and error_reply or error_of(reply)
   end)
+end
+
 end
