@@ -257,11 +257,14 @@ import Testing
         }
     }
 
-    /// An error in a long call may have left recipients without a spec; the job's end must find them.
+    /// The job's end must find what an error left of a long call.
     @Test func jobWithKeysOfAFailedIntakeIsNotCompact() async throws {
         try await withBench { bench in
             let job = try await bench.readJob(nil)
-            _ = try await bench.call(RedisCommand("HSET", keys.base + "rcpt:" + job.id, "0", "t0"))
+            let recipients = keys.base + "rcpt:" + job.id
+            _ = try await bench.call(RedisCommand("SET", recipients, "no hash"))
+            await #expect(throws: RedisError.self) { try await bench.intake(job, taker: "w1") }
+            _ = try await bench.call(RedisCommand("DEL", recipients))
             let short = try #require(bench.intakeCall(job, taker: "w1").shortCall())
             let reply = try await bench.call(FunctionLibrary.coalesce(.intake, keys, [short])).array?.first
             guard case .taken(let epoch, _, nil)? = reply.flatMap(IntakeReply.init) else {

@@ -207,15 +207,12 @@ end
 -- ids of the call's other intakes. Returns a set of places.
 local function takeable(base, entries, ids, owned, others)
   local keys, is_single, pending, places = {}, {}, {}, {}
-  local spec, recipients, rolled, seen, job = base .. 'spec:', base .. 'rcpt:', base .. 'rolled:', base .. 'seen:',
-    base .. 'job:'
+  local spec, rolled, seen, job = base .. 'spec:', base .. 'rolled:', base .. 'seen:', base .. 'job:'
   -- Of two entries with one id neither is compact: the second is counted as a duplicate.
   for _, id in ipairs(others) do is_single[id] = false end
   for i, id in ipairs(ids) do
     is_single[id] = is_single[id] == nil
     keys[#keys + 1] = spec .. id
-    -- An error may have stopped a long call between these two keys.
-    keys[#keys + 1] = recipients .. id
     keys[#keys + 1] = rolled .. id
     if owned[i] then
       keys[#keys + 1] = seen .. id
@@ -232,7 +229,7 @@ local function takeable(base, entries, ids, owned, others)
   end
   for i, id in ipairs(ids) do
     local is_known = known[i] or not is_single[id] or stuck_jobs[id]
-      or is_any and redis.call('EXISTS', spec .. id, recipients .. id, rolled .. id, seen .. id, job .. id) > 0
+      or is_any and redis.call('EXISTS', spec .. id, rolled .. id, seen .. id, job .. id) > 0
     if not is_known and (pending[entries[i]] or handover.is_in_jobs(base, entries[i], true)) then places[i] = true end
   end
   return places

@@ -161,7 +161,6 @@ local function write_job(base, job, args, first_pair, common)
   local id, wall, total = job.id, common.wall, int(job.total)
   local key, spec, first_batch = base .. 'job:' .. id, base .. 'spec:' .. id, first_pair + 2 * job.pairs
   local fields = shown_fields(job, args, first_pair, first_batch)
-  for i = first_batch, #args do write_recipients(base, id, int(i - first_batch), args[i], job.is_personal) end
   local created = handover.pushed_at(job.entry, wall)
   if job.is_taken then
     new_job(key, 'active', job.total, created, 'started_ms', int(wall), unpack(fields))
@@ -171,6 +170,8 @@ local function write_job(base, job, args, first_pair, common)
   redis.call('HSET', spec, 'entry', job.entry, 'total', total, 'left', total, 'next', job.is_taken and total or '0',
     'source', job.source, 'keep', job.keep_ms, 'member', job.member, 'class', job.class,
     unpack(args, first_pair, first_batch - 1))
+  -- After the spec, by which a short call finds what an error left of this one.
+  for i = first_batch, #args do write_recipients(base, id, int(i - first_batch), args[i], job.is_personal) end
   if job.audience ~= '' then redis.call('HSET', spec, 'audience', job.audience) end
   if job.born then redis.call('HSET', spec, 'born', job.born) end
   local _, source, size
