@@ -1,4 +1,5 @@
 internal import CHiredis
+internal import Glibc
 internal import StreamWire
 
 /// Builds values out of what hiredis' reader reports, depth first, counting what they cost.
@@ -87,6 +88,28 @@ private func builder(_ task: UnsafePointer<redisReadTask>?) -> ReplyBuilder? {
     return Unmanaged<ReplyBuilder>.fromOpaque(context).takeUnretainedValue()
 }
 
+/// Bytes of a large string that are copied before their memory is given back.
+private let copiedPart = 1 << 20
+
+/// Copies a large string out of hiredis' buffer and gives the buffer's pages back on the way, so that memory holds it
+/// once. hiredis only moves on over the bytes of a string that it has reported.
+private func releasingCopy(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    let page = sysconf(Int32(_SC_PAGESIZE))
+    return [UInt8](unsafeUninitializedCapacity: bytes.count) { room, count in
+        let target = UnsafeMutableRawBufferPointer(room)
+        for start in stride(from: 0, to: bytes.count, by: copiedPart) {
+            let part = UnsafeRawBufferPointer(rebasing: bytes[start...].prefix(copiedPart))
+            UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(from: part)
+            guard let base = part.baseAddress else { continue }
+            let first = base.alignedUp(toMultipleOf: page)
+            let length = (base + part.count).alignedDown(toMultipleOf: page) - first
+            // Where that fails, memory holds the part twice until the reply is read.
+            if length > 0 { _ = madvise(UnsafeMutableRawPointer(mutating: first), length, MADV_DONTNEED) }
+        }
+        count = bytes.count
+    }
+}
+
 func replyString(
     _ task: UnsafePointer<redisReadTask>?,
     _ start: UnsafeMutablePointer<CChar>?,
@@ -96,7 +119,7 @@ func replyString(
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     let value: RedisValue
     switch task.pointee.type {
-    case REDIS_REPLY_STRING: value = .bulk([UInt8](bytes))
+    case REDIS_REPLY_STRING: value = .bulk(bytes.count < copiedPart ? [UInt8](bytes) : releasingCopy(bytes))
     case REDIS_REPLY_STATUS: value = .status(String(decoding: bytes, as: UTF8.self))
     case REDIS_REPLY_ERROR: value = .error(String(decoding: bytes, as: UTF8.self))
     default: return accepted(builder, builder.fail("a type that RESP2 does not have"))
