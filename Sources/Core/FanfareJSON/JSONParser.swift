@@ -18,6 +18,8 @@ public struct JSONScanner {
     package let bytes: [UInt8]
     /// The first byte not yet read; never beyond the end.
     package internal(set) var next: Int
+    /// Neither white space outside strings nor an escape was read since this was last set.
+    package var isCompact = true
     private let start: Int
     /// The index after the text's last byte.
     let end: Int
@@ -136,6 +138,11 @@ public struct JSONScanner {
 
     private mutating func number() throws(JSONError) -> JSONNumber {
         let start = next
+        try skipNumber()
+        return JSONNumber(checked: String(decoding: bytes[start..<next], as: UTF8.self))
+    }
+
+    mutating func skipNumber() throws(JSONError) {
         _ = skip("-")
         if skip("0") {
             if next < end, isDigit(bytes[next]) { throw error("a number must not start with a zero") }
@@ -147,7 +154,6 @@ public struct JSONScanner {
             if !skip("+") { _ = skip("-") }
             try digits()
         }
-        return JSONNumber(checked: String(decoding: bytes[start..<next], as: UTF8.self))
     }
 
     /// One or more digits.
@@ -169,7 +175,9 @@ public struct JSONScanner {
     public mutating func skipSpace() {
         while next < end {
             switch bytes[next] {
-            case 0x20, 0x0A, 0x0D, 0x09: next += 1
+            case 0x20, 0x0A, 0x0D, 0x09:
+                next += 1
+                isCompact = false
             default: return
             }
         }

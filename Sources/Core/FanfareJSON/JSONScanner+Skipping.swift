@@ -26,6 +26,7 @@ extension JSONScanner {
                 isFirst = false
                 try skipValue()
             }
+        case UInt8(ascii: "-"), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): try skipNumber()
         default: _ = try value()
         }
     }

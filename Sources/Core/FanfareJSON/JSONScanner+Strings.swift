@@ -9,6 +9,7 @@ extension JSONScanner {
             next += 1
             return text
         }
+        isCompact = false
         var text = Array(bytes[start..<next])
         while true {
             if bytes[next] == UInt8(ascii: "\"") {
@@ -29,6 +30,7 @@ extension JSONScanner {
         next += 1
         try skipPlain()
         guard bytes[next] == UInt8(ascii: "\"") else {
+            isCompact = false
             next = quote
             return nil
         }

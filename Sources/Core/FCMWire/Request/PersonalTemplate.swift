@@ -75,8 +75,8 @@ public struct PersonalTemplate: Sendable {
     }
 }
 
-/// One message of a ``PersonalTemplate``.
-private struct PersonalMessage: Sendable {
+/// One message of a ``PersonalTemplate``. A class, so that finding it copies a reference.
+private final class PersonalMessage: Sendable {
     /// What follows the target in a request.
     private enum Tail: Sendable {
         /// - Parameter ending: what follows the spliced part; nil without a time in the message.

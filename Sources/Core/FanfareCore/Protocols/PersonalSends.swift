@@ -5,8 +5,9 @@ internal import StreamWire
 
 /// The messages of a personal job, and the rules that its recipients have to keep before they are sent to.
 ///
-/// A recipient is known by its element, a JSON object that was read before or, in an audience, never.
-public struct PersonalSends: Sendable {
+/// A recipient is known by its element, a JSON object that was read before or, in an audience, never. A class, so that a
+/// send passes on a reference and not the tables.
+final class PersonalSends: Sendable {
     /// Bytes of an element, at most: far above the largest one that breaks no rule.
     static let maximumElementBytes = 262_144
 

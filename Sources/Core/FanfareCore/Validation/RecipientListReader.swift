@@ -25,8 +25,13 @@ public struct RecipientListReader: Sendable {
         try json { () throws(JSONError) in try scanner.enter() }
         while try findElement(&scanner, isFirst: list.isEmpty) {
             let start = scanner.next
+            scanner.isCompact = true
             let element = try element(list.count, from: &scanner)
             try check(element, at: list.count)
+            if scanner.isCompact {
+                list.append(start..<scanner.next)
+                continue
+            }
             line.removeAll(keepingCapacity: true)
             element.appendCompact(to: &line)
             // A copy of an entry of many megabytes would cost more than this comparison.
@@ -48,9 +53,10 @@ public struct RecipientListReader: Sendable {
     }
 
     private func check(_ element: RecipientElement, at index: Int) throws(EntryFault) {
+        let reason = traits.fault(of: element.kind)
+        guard reason != nil || !RecipientRules.isToken(element.recipient) else { return }
         let path = Self.path(of: index, element.kind.rawValue)
-        if let reason = traits.fault(of: element.kind) { throw EntryFault(path, reason) }
-        guard !RecipientRules.isToken(element.recipient) else { return }
+        if let reason { throw EntryFault(path, reason) }
         try RecipientRules.checkToken(element.recipient.bytes, at: path)
     }
 
