@@ -113,7 +113,52 @@ import Testing
         }
     }
 
+    /// While Redis refuses a part of giving a job up, `dead` names it once, and the count of recipients stays right.
+    @Test(arguments: ["pexpire", "zadd", "hdel"]) func jobThatCannotBeGivenUpIsNamedOnce(command: String) async throws {
+        try await withBench { bench in
+            _ = try await bench.compact("j")
+            try await spoil("j", .cut, bench)
+            _ = try await bench.call(RedisCommand("HDEL", Self.notes, "j"))
+            _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "-\(command)"))
+            for _ in 0..<3 { _ = try? await claims(bench) }
+            var others: [CompactJob] = []
+            for number in 0..<3 { others.append(try await bench.compact("other\(number)")) }
+            _ = try await bench.call(RedisCommand("ACL", "SETUSER", "default", "+\(command)"))
+            for other in others { #expect(try await bench.finish(other) == .ok()) }
+            #expect(try await claims(bench).isEmpty)
+            try await expectLost("j", bench)
+            #expect(try await remaining(bench) == [])
+        }
+    }
+
+    /// The entry waits, and is no reason to read fewer others.
+    @Test func pushWithTheIDOfABrokenTextWaits() async throws {
+        try await withBench { bench in
+            _ = try await bench.compact("j")
+            try await spoil("j", .cut, bench)
+            let call = bench.intakeCall(try await bench.readJob("j"), taker: "w1").command(keys)
+            let error = try #require(await #expect(throws: RedisError.self) { try await bench.call(call) })
+            #expect(error.code.rawValue == IntakeReply.ending && "\(error)".contains("is broken"))
+        }
+    }
+
     // MARK: Notes
+
+    /// A note that came into the hash of another worker takes nothing from the job.
+    @Test func noteInTheWrongPlaceGoes() async throws {
+        try await withBench { bench in
+            _ = try await bench.compact("j")
+            let wrong = keys.base + "compact:w2"
+            _ = try await bench.call(RedisCommand("RENAME", Self.notes, wrong))
+            for _ in 0..<2 {
+                _ = try await bench.call(FunctionLibrary.reconcile(keys, worker: "w2", isSameServer: true, known: []))
+            }
+            let claim = try #require(try await claims(bench).first)
+            try await bench.finish(claim, "w2")
+            #expect(try await bench.call(RedisCommand("EXISTS", keys.dead)).integer == 0)
+            #expect(try await remaining(bench) == [])
+        }
+    }
 
     /// What leads to a job whose note is lost or broken.
     enum Finder: String, CaseIterable { case claim, result, retry, death }
@@ -238,6 +283,33 @@ import Testing
             #expect(try await claims(bench).map(\.job) == ["j"])
             let fault = RedisFault.type(key: keys.base + "claims:a", found: "string", needed: "set")
             #expect(RedisFault.parse(try await bench.call(FunctionLibrary.check(keys))) == [fault])
+        }
+    }
+
+    /// An older worker declares one dead, and does not know its compact jobs.
+    @Test func jobOfALostHolderIsFound() async throws {
+        try await withBench { bench in
+            _ = try await bench.compact("j")
+            _ = try await bench.call(RedisCommand("SREM", keys.base + "holders", "w1"))
+            _ = try await bench.call(RedisCommand("HDEL", keys.base + "leases", "w1"))
+            try await setNote("1795974098301 1", bench)
+            #expect(try await claims(bench).isEmpty)
+            _ = try await bench.call(FunctionLibrary.repair(keys, cursor: "0", most: 10))
+            #expect(try await claims(bench).map(\.job) == ["j"])
+        }
+    }
+
+    /// A batch of a dead worker, or of one that compares its batches with Redis.
+    @Test(arguments: [true, false]) func brokenBatchStopsNoOther(isDead: Bool) async throws {
+        try await withBench { bench in
+            guard case .taken = try await bench.intake(try await bench.readJob("a"), taker: "w1") else {
+                throw TestFailure("not taken")
+            }
+            _ = try await bench.compact("b")
+            _ = try await bench.call(RedisCommand("SET", keys.base + "b:a/0", "no hash"))
+            let comparison = FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: [])
+            if isDead { try await bench.declareDead("w1") } else { _ = try await bench.call(comparison) }
+            #expect(try await claims(bench).map(\.job) == ["b"])
         }
     }
 

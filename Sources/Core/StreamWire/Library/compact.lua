@@ -59,12 +59,16 @@ local function read_note(note)
   if epoch and #epoch < 16 and #started_ms < 16 then return epoch, started_ms end
 end
 
+-- Whether an expansion of the job was whole: its text is all that is left.
+local function was_expanded(base, id)
+  local state = redis.call('HGET', base .. 'job:' .. id, 'state')
+  return state and (state ~= 'active' or redis.call('SISMEMBER', base .. 'jobs_open', id) == 1)
+end
+
 -- Whether a job without a note, or with a broken one, was handed over. Else its hand-over failed, and its entry is still
 -- in `jobs`; or it has been expanded.
 local function was_taken(base, head, note)
-  if note then return true end
-  return redis.call('EXISTS', base .. 'spec:' .. head.id, base .. 'job:' .. head.id) == 0
-    and not handover.is_in_jobs(base, head.entry)
+  return note or not (was_expanded(base, head.id) or handover.is_in_jobs(base, head.entry))
 end
 
 -- Takes a job without a note from its worker, whose results are late then, and count.
@@ -125,18 +129,12 @@ local function give_up(base, id, worker, text)
     end)
 end
 
--- Calls a function for one of many jobs, whose error stops no other. Returns whether there was none, and what it
--- returned, or the error's reply.
-local function try(base, callback, ...)
-  local is_made, result = pcall(callback, base, ...)
-  if is_made then return true, result end
-  return false, (step or making) and clean_up(base, result) or error_of(result)
-end
-
 -- Takes a compact job from a worker that gives it back or is gone.
 local function free(base, id, worker)
   local text = redis.call('HGET', base .. 'compact', id)
   if text and read_text(text, id) then return compact.expand(base, id) end
+  -- The note of a job that has its keys is one too many.
+  if not text and was_expanded(base, id) then return write('HDEL', base .. 'compact:' .. worker, id) end
   give_up(base, id, worker, text or '')
 end
 
@@ -159,10 +157,12 @@ function compact.expand_all(base, worker, limit, known)
   return keeps_some
 end
 
--- Whether a worker has a note of the job.
+-- Whether a worker has a note of the job. `holders` may have lost a name.
 local function is_noted(base, id)
-  for _, worker in ipairs(redis.call('SMEMBERS', base .. 'holders')) do
-    if redis.pcall('HEXISTS', base .. 'compact:' .. worker, id) ~= 0 then return true end
+  for _, workers in ipairs({ redis.call('SMEMBERS', base .. 'holders'), redis.call('HKEYS', base .. 'leases') }) do
+    for _, worker in ipairs(workers) do
+      if redis.pcall('HEXISTS', base .. 'compact:' .. worker, id) ~= 0 then return true end
+    end
   end
   return false
 end
@@ -177,6 +177,8 @@ local function show(base, id, text, limit)
   local _, started_ms = read_note(worker and redis.call('HGET', base .. 'compact:' .. worker, id))
   if started_ms and wall_ms() - started_ms <= limit then return false end
   if read_text(text, id) then
+    -- See free_lost.
+    if redis.call('HEXISTS', base .. 'leases', worker) == 0 then write('SADD', base .. 'holders', worker) end
     compact.expand(base, id)
   elseif is_noted(base, id) then
     return false

@@ -261,7 +261,9 @@ function intake(base, args, common)
     is_scheduled = false, is_taken = false, is_personal = false }
   if not is_first then
     refuse_stuck(id)
-    compact.expand(base, id)
+    local is_made, reply = try(base, compact.expand, id)
+    -- A job with that id that cannot be expanded now stops no other entry.
+    if not is_made then return redis.error_reply('ENDING ' .. reply.err) end
     if is_duplicate(base, job) then
       -- A cancelled entry needs no job of its own.
       if may_free_id(base, id) and redis.call('SISMEMBER', base .. 'unwanted', entry) == 0 then
@@ -337,6 +339,8 @@ function handover.write_dead(base, rejected, fields, also)
     add_pair(dead, 'f.' .. fields[i], fields[i + 1])
   end
   check_rights(base, 'reject')
+  -- Each repeated call would add an entry.
+  refuse_stuck(id)
   -- The newest eight, for rejected_entry.
   local newest = { redis.call(unpack(dead)) }
   for known in string.gmatch(redis.call('HGET', base .. 'ctl', 'rejected') or '', '%S+') do
@@ -344,13 +348,13 @@ function handover.write_dead(base, rejected, fields, also)
   end
   in_step(base, id, function()
     write('HSET', base .. 'ctl', 'rejected', table.concat(newest, ' '))
+    also()
     if not state or state == 'rejected' then
       write('DEL', job)
       new_job(job, 'rejected', 0, handover.pushed_at(entry, now), 'finished_ms', int(now), 'reason', reason)
       write('PEXPIRE', job, rejected.keep_ms)
       if id ~= entry then list_finished(base, { int(now), id }) end
     end
-    also()
   end)
 end
 

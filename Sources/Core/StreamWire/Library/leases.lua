@@ -96,25 +96,25 @@ end
 -- Compact jobs that one call frees: a thousand take Redis some 50 ms.
 local MOST_COMPACT = 1000
 
+-- Frees a batch of a worker.
+local function free_one(base, name, worker, is_dead, now)
+  local crashes = is_dead and count_crash(base, name, worker, now) or nil
+  in_step(base, (split_name(name)), free_batch, base, name, worker, now, crashes)
+end
+
 -- Frees all batches of a worker, each in a step, and then removes its lease. Its quota counts no more, even while a stuck
--- batch keeps its name. Returns the number of batches; with MOST_COMPACT or more, another call may free the rest.
+-- batch keeps its name. Returns the number of freed batches; with MOST_COMPACT or more, another call may free the rest.
 local function free_worker(base, worker, is_dead, now)
   write('HDEL', base .. 'ctl', 'quota:' .. worker)
   update_quota(base)
-  local has_stuck = compact.expand_all(base, worker, MOST_COMPACT)
+  local has_stuck, freed = compact.expand_all(base, worker, MOST_COMPACT), 0
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
-    local id = split_name(name)
-    if stuck_jobs[id] then
-      has_stuck = true
-    else
-      local crashes = is_dead and count_crash(base, name, worker, now) or nil
-      in_step(base, id, free_batch, base, name, worker, now, crashes)
-    end
+    if not stuck_jobs[split_name(name)] and try(base, free_one, name, worker, is_dead, now) then freed = freed + 1 end
   end
   -- What is stuck or left stays with the worker, and the next call frees it.
-  if has_stuck then return #names end
+  if has_stuck or freed < #names then return freed end
   in_step(base, '', function()
     if is_dead then add_mark(base, 'lost', worker .. ', ' .. #names .. (#names == 1 and ' batch' or ' batches')) end
     if redis.call('HGET', base .. 'ctl', 'alone') == worker then write('HDEL', base .. 'ctl', 'alone') end
@@ -132,10 +132,7 @@ end
 function compact.free_lost(base)
   for _, worker in ipairs(redis.call('SMEMBERS', base .. 'holders')) do
     -- A worker that cannot be freed now stops no other.
-    if redis.call('HEXISTS', base .. 'leases', worker) == 0 then
-      local is_made, raised = pcall(free_worker, base, worker, true, project_ms(base))
-      if not is_made then clean_up(base, raised) end
-    end
+    if redis.call('HEXISTS', base .. 'leases', worker) == 0 then try(base, free_worker, worker, true, project_ms(base)) end
   end
 end
 

@@ -33,15 +33,19 @@ local function is_forgotten(base, worker, name, call, watermark, now)
   return true
 end
 
--- Gives back the batches that the worker does not know; only an earlier holder may have sent. Returns their number.
-local function free_unknown(base, worker, known, is_same_server, now)
+-- Gives back a batch that the worker does not know; only an earlier holder may have sent.
+local function free_unknown(base, name, worker, is_same_server, now)
+  local is_unsent = is_same_server and redis.call('HGET', base .. 'b:' .. name, 'deliveries') == '1'
+  in_step(base, (split_name(name)), take_back, base, name, worker, now, is_unsent and '0' or nil)
+end
+
+-- The same for all of them; one that is broken stops no other. Returns their number.
+local function free_all_unknown(base, worker, known, is_same_server, now)
   local names, freed = redis.call('SMEMBERS', base .. 'claims:' .. worker), 0
   table.sort(names)
   for _, name in ipairs(names) do
-    local id = split_name(name)
-    if not known[name] and not stuck_jobs[id] then
-      local is_unsent = is_same_server and redis.call('HGET', base .. 'b:' .. name, 'deliveries') == '1'
-      in_step(base, id, take_back, base, name, worker, now, is_unsent and '0' or nil)
+    if not known[name] and not stuck_jobs[split_name(name)]
+      and try(base, free_unknown, name, worker, is_same_server, now) then
       freed = freed + 1
     end
   end
@@ -59,10 +63,11 @@ function reconcile(base, args)
   for at = 4, #args, 3 do
     local name, call, watermark = unpack(args, at, at + 2)
     known[name] = true
-    if is_forgotten(base, worker, name, tonumber(call), watermark, now) then lost[#lost + 1] = name end
+    local is_made, is_lost = try(base, is_forgotten, worker, name, tonumber(call), watermark, now)
+    if is_made and is_lost then lost[#lost + 1] = name end
   end
   compact.expand_all(base, worker, math.huge, known)
-  local freed = free_unknown(base, worker, known, is_same_server == '1', now)
+  local freed = free_all_unknown(base, worker, known, is_same_server == '1', now)
   return { 'outcome', 'ok', 'freed', freed, 'lost', lost }
 end
 

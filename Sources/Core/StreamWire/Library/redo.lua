@@ -28,7 +28,7 @@ local function error_of(raised)
   return { err = text }
 end
 
-local append_news, refuse_stuck, commit, make_due, in_step, clean_up, plain, guarded
+local append_news, refuse_stuck, commit, make_due, in_step, clean_up, try, plain, guarded
 do
 
 local function note_steps(base, steps)
@@ -175,6 +175,14 @@ function clean_up(base, raised)
   step, making = nil, nil
   failed_at[base] = wall_ms()
   return reply
+end
+
+-- Calls a function for one of many jobs, whose error stops no other. Returns whether there was none, and what it
+-- returned, or the error's reply.
+function try(base, callback, ...)
+  local is_made, result = pcall(callback, base, ...)
+  if is_made then return true, result end
+  return false, (step or making) and clean_up(base, result) or error_of(result)
 end
 
 -- Makes the steps again that failed in earlier calls. Raises an error while a step of the project is stuck.
