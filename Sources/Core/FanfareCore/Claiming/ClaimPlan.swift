@@ -31,6 +31,8 @@ public struct ClaimPlan: Equatable, Sendable {
     /// Sends waited for permits since the last claim that followed another at once.
     private var wasStarved = false
     private var askedPermits = 0
+    /// The last claims brought retries: more are due one after the other, and are claimed together.
+    private var bringsRetries = false
 
     /// News that one answer holds at most: after so many there may be more.
     private static let maximumNews = 500
@@ -70,9 +72,11 @@ public struct ClaimPlan: Equatable, Sendable {
         // Claimed batches need permits, and there may be more batches.
         if !reply.claims.isEmpty || reply.news.count >= Self.maximumNews || isStarved {
             wasStarved = false
+            bringsRetries = reply.claims.contains { $0.pass == .retry }
             return .now
         }
-        let due = reply.nextDueMs > reply.nowMs ? reply.nextDueMs - reply.nowMs : .max
+        let due = reply.nextDueMs > reply.nowMs && !bringsRetries ? reply.nextDueMs - reply.nowMs : .max
+        bringsRetries = false
         guard !holdsBatches, foundNothing else { return .after(milliseconds: min(pollMs, due)) }
         isQuiet = reply.isCalm
         return .after(milliseconds: min(isQuiet ? quietPollMs : idlePollMs, due))

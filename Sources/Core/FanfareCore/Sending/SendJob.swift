@@ -41,6 +41,17 @@ public final class SendJob {
         }
     }
 
+    /// The adapter, if it is that of another job, too: one message is often sent by many jobs.
+    ///
+    /// A request of a message with `replace` holds a mark made of the job's id.
+    func adapter(for other: JobSpec) -> ProtocolAdapter? {
+        let isShared =
+            spec.operation == .send && !spec.isPersonal && spec.delivery != .replace && other.operation == .send
+            && !other.isPersonal && spec.delivery == other.delivery && spec.kind == other.kind
+            && spec.format == other.format && spec.validateOnly == other.validateOnly
+        return isShared && spec.message == other.message ? adapter : nil
+    }
+
     /// Whether it takes turns with the project's other fan-outs; see the page LifeCycle.
     var isFanout: Bool {
         !isManagement && (spec.total > Batch.maximumSize || spec.kind.isBroadcast)

@@ -11,12 +11,14 @@ extension SendMachine {
         beginBatch(claim, slot)
     }
 
-    mutating func claimed(_ claim: Claim) {
+    /// - Parameter spec: the job's; nil where it has to be asked for.
+    mutating func claimed(_ claim: Claim, _ spec: JobSpec? = nil) {
         let known = batches.jobSlot(claim.job)
         let job = batches.openJob(claim.job, born: claim.born)
         if claim.isQuarantined { quarantinedClaimed(claim) }
         beginBatch(claim, job)
-        if job != known { actions.append(.loadSpec(job: claim.job)) }
+        guard job != known else { return }
+        if let spec { loaded(claim.job, spec) } else { actions.append(.loadSpec(job: claim.job)) }
     }
 
     private mutating func beginBatch(_ claim: Claim, _ job: Int) {
@@ -32,7 +34,10 @@ extension SendMachine {
     mutating func loaded(_ id: String, _ spec: JobSpec) {
         guard let job = batches.jobSlot(id) else { return }
         if batches[job: job].job == nil {
-            load(job, SendJob(id: batches[job: job].id, spec: spec, settings: settings.protocols))
+            let adapter = lastLoaded?.adapter(for: spec)
+            let loaded = SendJob(id: batches[job: job].id, spec: spec, settings: settings.protocols, adapter: adapter)
+            lastLoaded = loaded
+            load(job, loaded)
         }
         for slot in batches.slots(where: { $0.job == job && $0.state.isPreparing }) { prepare(slot) }
     }

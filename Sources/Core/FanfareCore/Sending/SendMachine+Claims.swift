@@ -13,7 +13,7 @@ extension SendMachine {
         logHold()
         updateStops(reply)
         updateBlock(reply, askedNs: askedNs)
-        for claim in reply.claims { claimed(claim) }
+        for claim in reply.claims { claimed(claim, reply.specs[claim.job]) }
         suspectWaits(reply.suspect)
         yieldToQuarantine()
         for news in reply.news { handle(news) }

@@ -73,6 +73,8 @@ public struct SendMachine {
     var quarantine = ProjectQuarantine()
     var logLimits = SendLogLimits()
 
+    /// The job whose spec was read last: the next one often has the same message.
+    var lastLoaded: SendJob?
     /// Verdicts of the current answer. Reused, so that an answer allocates nothing.
     var verdicts: [Verdict] = []
     /// Positions that the next request may carry. Reused, so that a request allocates nothing.

@@ -156,6 +156,8 @@ public struct ClaimReply: Equatable, Sendable {
     public var refusedCursor: String
     public var news: [News]
     public var claims: [Claim]
+    /// Specs of claimed jobs by their ids; the spec of any other has to be asked for.
+    public var specs: [String: JobSpec] = [:]
 
     public enum ParseResult: Equatable, Sendable {
         case reply(ClaimReply)
@@ -203,6 +205,10 @@ extension ClaimReply {
         refusedCursor = try text("refused_cursor")
         news = try NamedValues.required(reply["news"].flatMap(News.list))
         claims = try NamedValues.required(reply["claims"]?.array).map { try Claim($0) }
+        let pairs = reply.list("specs")
+        for at in stride(from: 0, to: pairs.count - 1, by: 2) {
+            if let job = pairs[at].string { specs[job] = JobSpec(pairs[at + 1]) }
+        }
     }
 }
 

@@ -310,7 +310,7 @@ end
 -- quarantine.lua; `held`, `others`: see claim_while_blocked; `endings`: how many batches of ending jobs the reply may hold
 -- besides.
 -- Returns 'fenced' (the worker was declared dead), the error OLDLINK, or 'ok' and the values; `news`: kind, name, value
--- of each; `claims`: see new_claim.
+-- of each; `claims`: see new_claim; `specs`: id and spec of each claimed job of one recipient that was retried.
 function claim(base, args)
   local worker, most, wanted, wanted_single, window, retries, quota, returned, permits_single, permits_fanout,
     active_fanouts, smear, backlog_limit, news_cursor, refused_cursor, wanted_managed, connection, worker_clock =
@@ -320,7 +320,7 @@ function claim(base, args)
   local now, wall = project_ms(base, tonumber(worker_clock))
   local more, control, news = pairs_to_map(args, 19), read_control(base), {}
   apply_answers(base, control, now, more)
-  local plan = { base = base, worker = worker, window = window, now = now, most = tonumber(most), claims = {},
+  local plan = { base = base, worker = worker, window = window, now = now, most = tonumber(most), claims = {}, specs = {},
     wanted = tonumber(wanted), wanted_single = tonumber(wanted_single), wanted_managed = tonumber(wanted_managed),
     budget = tonumber(retries), shares_requests = more.multicast ~= nil }
   apply_due_times(base, now, wall)
@@ -365,7 +365,7 @@ function claim(base, args)
     'closed_window_job', window_job or '', 'closed_window', window or '',
     'unfinished', int(jobs.count_open(base) + redis.call('XLEN', base .. 'jobs')),
     'permits', int(permits), 'pause', state.pause, 'pressure', state.pressure, 'news_cursor', news_cursor,
-    'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims }
+    'refused_cursor', refused_cursor, 'news', news, 'claims', plan.claims, 'specs', plan.specs }
   -- `doubted` is for workers of 0.1.0.
   if doubted then add_pair(reply, 'doubts', doubted) add_pair(reply, 'doubted', '1') end
   if state.is_probe then add_pair(reply, 'probe', '1') end

@@ -37,6 +37,8 @@ local function open_retry(plan, id, spec, indexes, is_probe)
     return nil
   end
   write('SADD', base .. 'claims:' .. plan.worker, name)
+  -- The worker has no other batch of the job, and would ask for its spec.
+  if spec.total == '1' then add_pair(plan.specs, id, redis.call('HGETALL', base .. 'spec:' .. id)) end
   return new_claim(name, spec, { epoch = epoch, pass = 'retry', watermark = window, deliveries = '1',
     recipients = retry_recipients(base, id, list), probe = is_probe and '1' or nil })
 end
@@ -77,20 +79,24 @@ local function collect_due(plan, set, limit, most, specs, probe)
   for i = 1, #due, 2 do
     local member = due[i]
     local id, index = split_name(member)
-    specs[id] = specs[id] or load_spec(base, id) or { is_gone = true }
+    -- Once there are enough jobs, only their own recipients are read.
+    local is_wanted = by_job[id] or #order < most
+    if is_wanted then specs[id] = specs[id] or load_spec(base, id) or { is_gone = true } end
     local spec = specs[id]
-    local value = not spec.is_gone and redis.call('HGET', base .. 'wait:' .. id, index)
-    if not value then
+    local value = is_wanted and not spec.is_gone and redis.call('HGET', base .. 'wait:' .. id, index)
+    if not is_wanted then
+      -- It stays for a later claim.
+    elseif not value then
       write('ZREM', base .. set, member)
     elseif probe and probe ~= 'any' and (is_refused(value) or probe == 'others' and refusals.has_refused(base, id)) then
       -- It stays for a probe of a later kind.
     elseif not defer_due(plan, set, member, due[i + 1], id, spec, #order, by_job[id]) then
-      if not by_job[id] and #order < most then
+      if not by_job[id] then
         by_job[id] = {}
         order[#order + 1] = id
       end
       local list = by_job[id]
-      if list and #list < size then list[#list + 1] = index end
+      if #list < size then list[#list + 1] = index end
     end
   end
   return order, by_job

@@ -93,6 +93,19 @@ import Testing
         #expect(next == row.next && !plan.isAsking)
     }
 
+    /// Each of them would else be claimed alone, and cost as much as many.
+    @Test func retriesThatAreDueAfterARetryAreClaimedTogether() {
+        var plan = asking()
+        func answered(_ claims: [Claim], dueInMs: Int64) -> ClaimPlan.Next {
+            plan.sent(Self.call)
+            let reply = ClaimReply.empty { ($0.claims, $0.nowMs, $0.nextDueMs) = (claims, 1_000, 1_000 + dueInMs) }
+            return plan.answered(reply, unsent: 0, holdsBatches: true)
+        }
+        #expect(answered([.of { $0.pass = .retry }], dueInMs: 7) == .now)
+        #expect(answered([], dueInMs: 7) == .after(milliseconds: 20))
+        #expect(answered([], dueInMs: 7) == .after(milliseconds: 7))
+    }
+
     @Test func starvedSendsMakeAClaimDueAtOnce() {
         var plan = ClaimPlan(pollMs: 20, idlePollMs: 500, quietPollMs: 9_000)
         #expect(plan.starved() == .after(milliseconds: 0))

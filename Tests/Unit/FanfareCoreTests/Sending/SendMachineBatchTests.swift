@@ -242,6 +242,27 @@ import Testing
         rig.expectEmpty()
     }
 
+    @Test func batchWhoseSpecCameWithItBeginsAtOnce() {
+        var rig = MachineRig()
+        let reply = ClaimReply.empty(claims: [.of { $0.pass = .retry }]) { $0.specs = ["j": .message()] }
+        rig.handle(.claimReplied(reply, askedNs: rig.now.monotonicNs))
+        #expect(rig.takeNamed() == ["batchBegan"])
+    }
+
+    @Test(arguments: ["equal", "message", "replace", "kind", "format", "check"])
+    func adapterIsSharedByJobsWithEqualRequests(difference: String) {
+        let job = SendJob(id: "j", spec: .message(), settings: ProtocolSettings())
+        let other = JobSpec.message(ttl: difference == "message" ? "5s" : nil) {
+            if difference == "replace" { $0.delivery = .replace }
+            if difference == "kind" { $0.target = .fids(["f0"]) }
+            if difference == "format" { $0.format = .legacy }
+            if difference == "check" { $0.validateOnly = true }
+        }
+        #expect((job.adapter(for: other) != nil) == (difference == "equal"))
+        let second = SendJob(id: "k", spec: other, settings: ProtocolSettings())
+        #expect((second.adapter(for: other) == nil) == (difference == "replace"))
+    }
+
     @Test func aJobThatEndedHasNoSpec() {
         var rig = MachineRig()
         rig.claim(.of(batch: "0"), .of(batch: "1", epoch: 2), .of("other"))
