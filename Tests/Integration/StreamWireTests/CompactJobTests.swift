@@ -91,17 +91,21 @@ import Testing
 
     /// What may happen to a job besides its result.
     enum Event: String, CaseIterable {
-        case retry, cancel, pause, release, death, unknown, question
+        case retry, longRetry, cancel, pause, release, death, unknown, question
 
         func happen(to job: CompactJob, _ bench: LibraryBench) async throws {
             let keys = bench.keys
             switch self {
             case .retry:
-                var record = RecordCall(job: "j", batch: "0", epoch: job.epoch)
-                let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
-                record.retries = [.init(index: 0, dueMs: 1, parked: false, packed: history.packed(with: "t0"))]
-                record.finish = true
+                let change = { (record: inout RecordCall) in record = bench.retry(of: job, id: "j") }
+                #expect(try await bench.finish(job, change: change) == .ok())
+                // A repeated call finds the batch closed.
+                #expect(try await bench.finish(job, change: change) == .stale)
+            case .longRetry:
+                var record = bench.retry(of: job, id: "j")
+                record.retries[0].parked = true
                 #expect(record.shortCall(worker: "w1") == nil)
+                (record.retries[0].parked, record.compact) = (false, nil)
                 #expect(try await bench.record(record, "w1") == .ok())
             case .cancel: _ = try await bench.call(FunctionLibrary.cancel(keys, job: "j"))
             case .pause: _ = try await bench.call(FunctionLibrary.pause(keys, job: "j"))
@@ -118,11 +122,35 @@ import Testing
         /// The state of the job afterwards; the status that its recipient ends with.
         var outcome: (state: String, status: String) {
             switch self {
-            case .retry: ("retrying", "sent")
+            case .retry, .longRetry: ("retrying", "sent")
             case .cancel: ("active", "cancelled")
             case .pause: ("paused", "sent")
             case .release, .death, .unknown, .question: ("active", "sent")
             }
+        }
+    }
+
+    /// A job that waits is the same, whichever call said so.
+    @Test func shortRetryWritesWhatALongOneWrites() async throws {
+        try await withBench { bench in
+            func written(_ event: Event) async throws -> [String] {
+                let job = try await bench.compact("j") { $0.priority = 7 }
+                try await event.happen(to: job, bench)
+                var lines = try await bench.names().filter { !["ctl", "leases", "links"].contains($0) }
+                for name in ["job:j", "spec:j", "wait:j", "tally"] {
+                    for (field, value) in try await bench.map(RedisCommand("HGETALL", keys.base + name)) {
+                        let isOwn = field.hasSuffix("_ms") || ["entry", "member", "since"].contains(field)
+                        lines.append("\(name) \(field) \(isOwn ? "" : value)")
+                    }
+                }
+                let due = RedisCommand("ZRANGE", keys.base + "retry", "0", "-1", "WITHSCORES")
+                lines.append("\(try await bench.call(due))")
+                try await bench.clear()
+                return lines.sorted()
+            }
+            let short = try await written(.retry)
+            #expect(try await written(.longRetry) == short)
+            #expect(short.contains("tally retries 1") && short.contains("wait:j 0 1|1|0|t0"))
         }
     }
 
@@ -142,7 +170,10 @@ import Testing
                 if event == .cancel {
                     try await Event.unknown.happen(to: job, bench)
                 }
-                let claim = try #require(try await bench.claim("w2").claims.first)
+                let reply = try await bench.claim("w2")
+                let claim = try #require(reply.claims.first)
+                let isRetry = [.retry, .longRetry].contains(event)
+                #expect(reply.specs.count == (isRetry ? 1 : 0) && (reply.specs["j"]?.message == nil) == !isRetry)
                 let recipient = try #require(claim.recipients.first)
                 #expect(recipient.value == "t0")
                 if event == .death { #expect(recipient.progress == .maybeSent) }

@@ -5,16 +5,16 @@ import TestSupport
 import Testing
 
 extension Scenario {
-    /// Compact jobs: three get their result by short calls, one of them failed; the others are retried, cancelled, given
-    /// back, and taken over from a dead worker. An entry with a taken id is dropped.
+    /// Compact jobs: by short calls, three get their result, one of them failed, and one is retried; the others are
+    /// retried, cancelled, given back, and taken over from a dead worker. An entry with a taken id is dropped.
     static let compact = Scenario("compact jobs") { run in
         let keys = run.bench.keys
         run.outcome = { job, _, attempts in
             if job == "failed" { return .status(.failed) }
-            return ["retried", "again"].contains(job) && attempts < 2 ? .retry : .status(.sent)
+            return ["again", "retried", "more"].contains(job) && attempts < 2 ? .retry : .status(.sent)
         }
         var calls: [IntakeCall] = []
-        for id in ["a", "b", "a", "failed", "retried", "again", "cancelled", "released"] {
+        for id in ["a", "b", "a", "failed", "again", "retried", "more", "cancelled", "released"] {
             calls.append(run.bench.intakeCall(try await run.push(id, tokens(1)), taker: "w1"))
         }
         let taken = try await run.takeCompact(calls, "w1")
@@ -27,16 +27,17 @@ extension Scenario {
             }
             try await run.record(record, "w1")
         }
-        // In one call: the second one is expanded after the first one's step was made.
+        // One by a short call, two by long calls in one: the second is expanded after the first one's step was made.
         var retries: [RedisCommand] = []
-        for name in ["retried", "again"] {
+        for name in ["again", "retried", "more"] {
             guard let job = taken[name] else { continue }
-            var record = RecordCall(job: name, batch: "0", epoch: job.epoch)
-            let next = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
-            record.retries = [.init(index: 0, dueMs: 1, parked: false, packed: next.packed(with: "t0"))]
-            record.finish = true
+            let record = run.bench.retry(of: job, id: name)
             run.noteRetry("\(name)/0")
-            retries.append(record.command(keys, worker: "w1"))
+            if name == "again" {
+                try await run.record(record, "w1")
+            } else {
+                retries.append(record.command(keys, worker: "w1"))
+            }
         }
         if !retries.isEmpty { try await run.call(FunctionLibrary.coalesce(.record, keys, retries)) }
         try await run.call(FunctionLibrary.cancel(keys, job: "cancelled"))
@@ -52,7 +53,7 @@ extension Scenario {
         try await run.call(FunctionLibrary.declareDead(keys, worker: "w2", counter: counter))
         try await run.call(FunctionLibrary.reconcile(keys, worker: "w1", isSameServer: true, known: []))
         try await run.work()
-        let sent = ["a", "b", "retried", "again", "released", "lost"].map { ($0, [RecordCall.Status.sent]) }
+        let sent = ["a", "b", "again", "retried", "more", "released", "lost"].map { ($0, [RecordCall.Status.sent]) }
         return Dictionary(uniqueKeysWithValues: sent + [("cancelled", [.cancelled]), ("failed", [.failed])])
     }
 }
@@ -101,6 +102,15 @@ extension LibraryBench {
         record.finish = true
         record.allSent = true
         record.results = ResultBuffer([OneResult(index: 0, object: #"{"i":0,"s":"sent"}"#)])
+        return record
+    }
+
+    /// The one flush of a compact job whose recipient waits for its retry.
+    func retry(of job: CompactJob, id: String) -> RecordCall {
+        var record = record(of: job, id: id)
+        let history = RecipientHistory(attempts: 1, firstAttemptMs: 1, maybeDuplicate: false)
+        record.results = ResultBuffer()
+        record.retries = [.init(index: 0, dueMs: 1, parked: false, packed: history.packed(with: "t0"))]
         return record
     }
 

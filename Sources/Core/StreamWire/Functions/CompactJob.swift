@@ -47,21 +47,37 @@ public final class CompactJob: Sendable {
         for entry in call.feedback { words.append(entry) }
         words.append(pairs: trace)
     }
+
+    fileprivate func append(_ retry: RecordCall.Retry, worker: String, to words: inout RedisCommand) {
+        for word in [id, entryID, held, worker] { words.append(word) }
+        words.append(keepMs)
+        // In the place of the result: its letter, object and fingerprint, and no pairs and no feedback.
+        for word in ["", "", "", "0", "0"] { words.append(word) }
+        words.append(retry.dueMs)
+        words.append(retry.packed)
+    }
 }
 
 extension RecordCall {
     /// The short call of `records`, if this flush is all that is to say of a compact job; nil for any other.
     public func shortCall(worker: String, indexesTokens: Bool = true) -> RedisCommand? {
-        guard let compact, finish, number == 1, !late, results.count == 1, retries.isEmpty, feedback.count <= 1,
-            hasResultsOnly, !results.hasUnsentStatus
+        guard let compact, finish, number == 1, !late, results.count + retries.count == 1, feedback.count <= 1,
+            saysNothingElse, !results.hasUnsentStatus
         else { return nil }
+        if let retry = retries.first {
+            // The probe of a blocked project, and a recipient that was not sent to, wait in other ways.
+            guard !retry.parked, !retry.packed.hasPrefix("0|"), feedback.isEmpty else { return nil }
+            var words = RedisCommand(shortCall: retry.packed.utf8.count + worker.utf8.count + 120, words: 12)
+            compact.append(retry, worker: worker, to: &words)
+            return words
+        }
         var words = RedisCommand(shortCall: results.objectBytes + worker.utf8.count + 160, words: 16)
         compact.append(self, worker: worker, indexesTokens: indexesTokens, to: &words)
         return words
     }
 
     /// Whether it says nothing of the project, its other jobs, or the recipient's rate.
-    private var hasResultsOnly: Bool {
+    private var saysNothingElse: Bool {
         watermark == nil && holdMs == 0 && blockReason.isEmpty && !projectAnswers && !probeUnused && refusal.isEmpty
             && acceptedCredential == nil && answers == 0 && refusedRates.isEmpty && subscribed.isEmpty && untried == 0
             && firstAttempts.isEmpty

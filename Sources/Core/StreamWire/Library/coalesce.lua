@@ -11,8 +11,9 @@
 --   duplicates          key of a job -> its new count of `duplicates`
 --   over, over_counts   worker -> one-recipient jobs that are over, and their batches; status letter -> their number;
 --                       `over_flagged`: how many of them may be duplicates
---   over_ids            the same jobs as a set, and compact jobs that are over
---   forgotten           worker -> compact jobs that are over
+--   over_ids            the same jobs as a set, and compact jobs that are over or wait for a retry
+--   forgotten           worker -> compact jobs of `over_ids`
+--   waiting             `ids` of the compact jobs that wait for a retry, and `due`: when, and the recipient, in turns
 --   prints, newest      fingerprints of compact jobs' results, and the id of the last entry
 --   totals              the project's counters that the noted steps change, and their writes; see add_totals
 -- Read once:

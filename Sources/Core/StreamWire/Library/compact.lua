@@ -14,7 +14,8 @@
 --   of intakes   entry, id ('' without one of the producer), text. Answered by 'taken <epoch> <started_ms> <permits>'
 --   of records   id, entry ('' where it is the id), what compact:<worker> has of it, worker, keep_ms, letter, objects,
 --                prints, number of pairs for the job's hash, number of feedback entries (0 or 1), and these: the pairs,
---                recipient's kind, recipient, action, replacement, error; then pairs for the entry of `results`
+--                recipient's kind, recipient, action, replacement, error; then pairs for the entry of `results`.
+--                With an empty letter, of a recipient that waits for its retry: when it is due, its value of wait:<id>
 -- All short calls of one call come from one worker: it sends them before it registers under another name. A short call
 -- whose job cannot be compact, or no longer is, is made as the long call that it stands for.
 
@@ -297,9 +298,14 @@ end
 
 -- The arguments of record for a short call.
 function compact.long_record(args, at)
-  local id, _, note, worker, _, letter, objects, prints, pairs_count, feedback = unpack(args, at + 1, at + 10)
-  local long = { id, '0', string.match(note, '^%d+'), worker, '', '1', '0', '0', '', '0', '0', '0', '', '[0]', letter,
-    objects, '0', feedback, '1', '1', '0', '' }
+  local id, _, note, worker, _, letter, objects, prints, pairs_count, feedback, due, value = unpack(args, at + 1, at + 12)
+  local is_retry = letter == ''
+  local long = { id, '0', string.match(note, '^%d+'), worker, '', '1', '0', '0', '', '0', '0', '0', '',
+    is_retry and '[]' or '[0]', letter, objects, is_retry and '1' or '0', feedback, '1', '1', '0', '' }
+  if is_retry then
+    for _, word in ipairs({ '0', due, '0', value }) do long[#long + 1] = word end
+    return long
+  end
   local from = at + 11 + 2 * tonumber(pairs_count)
   if feedback == '1' then
     long[#long + 1] = '0'
@@ -359,6 +365,23 @@ local function write_result(base, args, at, last, common)
   end
 end
 
+-- Writes a compact job whose recipient waits for its retry as every other function knows it. finish_records lists it,
+-- and forgets that it was compact. Until then, it is expanded again after an error. Returns false if there is none.
+local function write_retry(base, args, at, _, common)
+  local id, _, note = unpack(args, at + 1, at + 3)
+  local due, value = unpack(args, at + 11, at + 12)
+  local text = redis.call('HGET', base .. 'compact', id)
+  if not text then return false end
+  handover.write_taken(base, words_of(text), nil, string.match(note, '%d+$'))
+  redis.call('HSET', base .. 'job:' .. id, 'state', 'retrying', 'retrying', ONE, 'first_pass_ms', common.ended_at)
+  redis.call('HSET', base .. 'spec:' .. id, 'passed', ONE)
+  redis.call('HSET', base .. 'wait:' .. id, NONE, value)
+  collect(common, 'waiting', 'ids', id)
+  collect(common, 'waiting', 'due', due)
+  collect(common, 'waiting', 'due', id .. '/0')
+  common.over_ids[id] = true
+end
+
 -- Writes the results of the short calls of one call, and sets their replies. A job that is no longer compact in the
 -- worker's hands gets none, and is recorded like any other.
 function compact.record(base, short, _, args, replies, common)
@@ -372,12 +395,13 @@ function compact.record(base, short, _, args, replies, common)
   for i, call in ipairs(short) do
     local at, id = call.at, ids[i]
     if notes[i] == args[at + 3] and args[at + 4] == worker and not common.over_ids[id] and not stuck_jobs[id] then
-      local is_made, raised = pcall(write_result, base, args, at, at + call.count, common)
-      if is_made then
+      local write_part = args[at + 6] == '' and write_retry or write_result
+      local is_made, result = pcall(write_part, base, args, at, at + call.count, common)
+      if not is_made then
+        replies[call.place] = clean_up(base, result)
+      elseif result ~= false then
         forgotten[#forgotten + 1] = id
         replies[call.place] = 'ok'
-      else
-        replies[call.place] = clean_up(base, raised)
       end
     end
   end

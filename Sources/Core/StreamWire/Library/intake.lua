@@ -180,12 +180,16 @@ local function write_job(base, job, args, first_pair, common)
   return source, size
 end
 
--- Writes a compact job as a job that its worker has taken: see compact.lua. `args`: of intake.
+-- Writes a compact job as a job that its worker has taken: see compact.lua. `args`: of intake. `epoch`: of its batch; nil
+-- for a job whose recipient waits for a retry, and which has no batch.
 function handover.write_taken(base, args, epoch, started_ms)
   local entry, id, _, _, keep_ms, worker, window, _, _, not_before, _, member, class, _, _, _, pairs_count = unpack(args, 1, 17)
+  -- A recipient that waits is in wait:<id>.
+  if not epoch then args[18 + 2 * tonumber(pairs_count)] = nil end
   write_job(base, { entry = entry, id = id, keep_ms = keep_ms, total = 1, source = 'inline', audience = '',
     not_before = not_before, member = member, class = class == '' and 'single' or class, pairs = tonumber(pairs_count),
     is_taken = true }, args, 18, { wall = tonumber(started_ms) })
+  if not epoch then return end
   handover.open_batch(base, id, '0', worker, epoch, window, { 'from', '0', 'count', '1' })
 end
 

@@ -55,7 +55,10 @@ local function end_single(base, id, n, flush)
   local final = { cancelled = status == 'cancelled' and 1, expired = status == 'expired' and 1,
     first_pass_ms = known.first_pass_ms }
   redis.call('HSET', key, final_fields(final, common.ended_at, counters))
-  if known.reason then redis.call('HDEL', key, 'reason') end
+  if known.reason then
+    redis.call('HDEL', key, 'reason')
+    pauses.remove(base, id)
+  end
   redis.call('PEXPIRE', key, flush.spec.keep)
   if flush.spec.class == 'group' then redis.call('SREM', base .. 'groups_on', id) end
   if is_listed_when_over(id, flush.spec) then
@@ -265,9 +268,11 @@ local function make_flush(base, id, n, flush, call, args, at)
   commit_counted(base, id, writes, flush.common, flush.counts, retried, flush.fresh, flush.flagged)
 end
 
--- Whether the flush ends a one-recipient job that has no other keys. Usually so: a single EXISTS decides.
-local function is_bare(base, id, flush)
-  if tonumber(flush.spec.total) ~= 1 or #flush.indexes ~= 1 or redis.call('EXISTS', base .. 'wait:' .. id,
+-- Whether the flush ends a one-recipient job that has no other keys. Usually so: a single EXISTS decides. A recipient in
+-- a batch of retries is no longer scheduled, and leaves wait:<id> with its job.
+local function is_bare(base, id, n, flush)
+  local first = (string.find(n, '^r') and 'held:' or 'wait:') .. id
+  if tonumber(flush.spec.total) ~= 1 or #flush.indexes ~= 1 or redis.call('EXISTS', base .. first,
     base .. 'held:' .. id, base .. 'orphans:' .. id, base .. 'stopped:' .. id, base .. 'rolled:' .. id,
     base .. 'crashed:' .. id, base .. 'copy:' .. id) > 0 then return false end
   local known = flush.common.is_listed
@@ -327,7 +332,7 @@ function record(base, args, common)
   local is_plain = not is_late and retries == '0' and block_reason == '' and project_answers == '0'
     and not more.refusal and spec.class ~= BROADCAST
   if not is_plain then common.is_listed = {} end
-  local ends_bare = is_plain and is_bare(base, id, flush)
+  local ends_bare = is_plain and is_bare(base, id, n, flush)
   flush.fresh, flush.counts, flush.old, flush.marks =
     parts.look_up_results(base, id, tonumber(spec.total), flush.indexes, letters)
   local changes_job = #flush.indexes > 0 or not is_plain or finish == '1' or all_sent == '1'
@@ -358,10 +363,11 @@ function record(base, args, common)
   return reply
 end
 
--- Ends the one-recipient jobs of all flushes of one call, and writes the project's totals.
+-- Ends the one-recipient jobs of all flushes of one call, lets the recipients of compact jobs wait, and writes the
+-- project's totals.
 function finish_records(base, common)
   if common.over or common.forgotten then
-    local writes, fresh = {}, 0
+    local writes, fresh, retried = {}, 0, 0
     step = {}
     if common.finished then list_finished(base, common.finished.all) end
     local finished = step
@@ -370,10 +376,15 @@ function finish_records(base, common)
       writes[#writes + 1] = { 'HDEL', base .. 'compact:' .. worker, unpack(ids) }
       writes[#writes + 1] = { 'HDEL', base .. 'compact', unpack(ids) }
     end
+    if common.waiting then
+      retried = #common.waiting.ids
+      writes[#writes + 1] = { 'ZADD', base .. DUE_RETRY, unpack(common.waiting.due) }
+      writes[#writes + 1] = { 'SADD', base .. 'jobs_open', unpack(common.waiting.ids) }
+    end
     for worker, names in pairs(common.over or {}) do writes[#writes + 1] = { 'over', base, worker, unpack(names) } end
     for _, count in pairs(common.over_counts) do fresh = fresh + count end
     for _, change in ipairs(finished) do writes[#writes + 1] = change end
-    commit_counted(base, '', writes, common, common.over_counts, 0, fresh, common.over_flagged)
+    commit_counted(base, '', writes, common, common.over_counts, retried, fresh, common.over_flagged)
   end
   make_due(base)
 end

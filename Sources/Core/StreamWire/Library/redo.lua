@@ -72,6 +72,7 @@ local function remove_over(base, worker, ...)
     ids[#ids + 1] = id
     keys[#keys + 1] = base .. 'spec:' .. id
     keys[#keys + 1] = base .. 'rcpt:' .. id
+    keys[#keys + 1] = base .. 'wait:' .. id
     keys[#keys + 1] = base .. 'b:' .. name
   end
   if worker ~= '' then redis.call('SREM', base .. 'claims:' .. worker, unpack(names)) end
