@@ -26,7 +26,7 @@ let runbook = """
 let sections = """
     base redo check trail pauses jobs audience message guards slot quota pace leases reconcile recipients intake copy
     batches waiting probe refusals claim quarantine record_parts record repair coalesce health control fleet history
-    functions compact
+    functions compact compact_record
     """
 
 /// Files of the dashboard.

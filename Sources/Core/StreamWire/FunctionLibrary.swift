@@ -31,6 +31,7 @@ public enum FunctionLibrary {
         PackageResources.record_parts_lua,  // results, feedback and retries of a flush
         PackageResources.record_lua,  // record: one flush
         PackageResources.compact_lua,  // jobs of one recipient as one text
+        PackageResources.compact_record_lua,  // their results and retries
         PackageResources.repair_lua,  // repair of jobs that never end
         PackageResources.coalesce_lua,  // several calls of intake or record in one
         PackageResources.health_lua,  // what workers report, and the reasons that jobs show for it
