@@ -174,7 +174,7 @@ import Testing
             let unknown = try #require(try await read(bench).leases.first)
             #expect(unknown.isAlive && unknown.card == nil && unknown.silentMs == nil)
             let about = #"{"version":"9.8.7","host":"h|1","pid":7,"started_ms":5,"lease_ms":60000,"in_flight":12}"#
-            let renewal = FunctionLibrary.renew(bench.keys, worker: bench.worker, about: about)
+            let renewal = FunctionLibrary.renew(.init(bench.keys, worker: bench.worker, about: about))
             _ = try await bench.client.send(renewal)
             let snapshot = try await FleetReader(redis: bench.client, projects: ["other"]).read()
             let worker = try #require(snapshot.workers.first)

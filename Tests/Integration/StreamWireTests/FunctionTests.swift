@@ -322,41 +322,6 @@ import Testing
         }
     }
 
-    @Test func aWorkerDeclaredDeadIsFenced() async throws {
-        try await withBench { bench in
-            try await bench.declareDead("w1")
-            let claim = ClaimCall(
-                worker: "w1",
-                most: 1,
-                wanted: 1,
-                wantedSingle: 1,
-                window: 1,
-                retries: 1,
-                quotaPerMinute: 600_000
-            ).command(keys)
-            #expect(ClaimReply.parse(try await bench.call(claim)) == .fenced)
-            let renewal = try await bench.call(FunctionLibrary.renew(keys, worker: "w1"))
-            #expect(RenewReply(renewal) == .fenced)
-            let other = ProjectKeys(project: "other")
-            _ = try await bench.call(FunctionLibrary.register(other, worker: "v"))
-            let renewals = FunctionLibrary.renew([
-                (keys, "w1", nil), (other, "v", "{}"), (keys, "w2", nil), (other, "unknown", nil),
-            ])
-            let replies = try #require(try await bench.call(renewals).array).map(RenewReply.init)
-            #expect(replies[0] == .fenced && replies[3] == .fenced)
-            #expect(replies[1] == .ok(counters: ["v": "3000000000002"]))
-            let about = try await bench.map(RedisCommand("HGETALL", other.base + "about"))
-            #expect(about.keys.sorted() == ["v"], "no report was due for the others")
-            _ = try await bench.call(RedisCommand("SET", "fanfare:{bad}:leases", "no hash"))
-            let broken = FunctionLibrary.renew([(ProjectKeys(project: "bad"), "w", nil), (other, "v", nil)])
-            let answers = try #require(try await bench.call(broken).array)
-            #expect(RenewReply(answers[0]) == nil)
-            #expect(RenewReply(answers[1]) == .ok(counters: ["v": "3000000000003"]))
-            let stale = FunctionLibrary.declareDead(keys, worker: "w2", counter: "999")
-            #expect(try await bench.call(stale).integer == -1, "a counter that moved saves its worker")
-        }
-    }
-
     /// Redis came back with a state before an earlier call of the batch: the batch stays open for the missing recipients.
     @Test(arguments: [true, false]) func batchWithAMissingRecipientDoesNotClose(isRetry: Bool) async throws {
         try await withBench { bench in

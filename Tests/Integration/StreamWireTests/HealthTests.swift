@@ -11,7 +11,7 @@ import Testing
     private static let reason = #"FCM cannot be reached since NOON: no "route""#
 
     private func renew(_ bench: LibraryBench, _ worker: String, _ about: String) async throws {
-        _ = try await bench.call(FunctionLibrary.renew(bench.keys, worker: worker, about: about))
+        _ = try await bench.call(FunctionLibrary.renew(.init(bench.keys, worker: worker, about: about)))
     }
 
     private func write(_ bench: LibraryBench, _ about: String, pressure: String = "") async throws -> Int64? {

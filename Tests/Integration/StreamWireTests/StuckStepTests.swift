@@ -85,7 +85,7 @@ import Testing
             // Others' work is given out.
             for id in ["b", "c"] { try await bench.intake(id, tokens(1)) }
             #expect(try await bench.claim("w1").claims.map(\.job) == ["b", "c"])
-            #expect(try await bench.words(FunctionLibrary.renew(bench.keys, worker: "w1")).first == "ok")
+            #expect(try await bench.words(FunctionLibrary.renew(.init(bench.keys, worker: "w1"))).first == "ok")
 
             // A dead worker's, too; what the step concerns stays with its name.
             try await bench.declareDead("w1")
@@ -137,7 +137,7 @@ import Testing
             try await spoil("jobs_open", bench)
             await #expect(throws: RedisError.self) { try await bench.intake("a", tokens(1)) }
             await #expect(throws: RedisError.self) { try await bench.claim("w1") }
-            #expect(try await bench.words(FunctionLibrary.renew(bench.keys, worker: "w1")).first == "ok")
+            #expect(try await bench.words(FunctionLibrary.renew(.init(bench.keys, worker: "w1"))).first == "ok")
             try await bench.register("w3")
             try await mend("jobs_open", bench)
             #expect(try await bench.claim("w3").claims.map(\.job) == ["a"])

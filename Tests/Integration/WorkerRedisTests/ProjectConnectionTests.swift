@@ -97,7 +97,7 @@ import Testing
         defer { server.stop() }
         let reports = Locked(0)
         let calls = [
-            FunctionLibrary.register(keys, worker: "w"), FunctionLibrary.renew(keys, worker: "w"),
+            FunctionLibrary.register(keys, worker: "w"), FunctionLibrary.renew(.init(keys, worker: "w")),
             FunctionLibrary.reconcile(keys, worker: "w", isSameServer: true, known: []),
             FunctionLibrary.spec(keys, job: "j"), FunctionLibrary.check(keys),
         ]

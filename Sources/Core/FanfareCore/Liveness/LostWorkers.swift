@@ -28,7 +28,7 @@ public struct LostWorkers: Equatable, Sendable {
     /// - Parameter lease: the worker's name in the project, which ends with a number of its own there.
     /// - Returns: the worker whose line is due in a moment; nil if it waits for it already.
     public mutating func add(lease: String, project: String, batches: Int64) -> String? {
-        let worker = lease.lastIndex(of: ".").map { String(lease[..<$0]) } ?? lease
+        let worker = Lease.process(of: lease)
         let isNew = losses[worker] == nil
         var loss = losses[worker] ?? Loss(batches: 0, projects: [])
         loss.batches += max(0, batches)

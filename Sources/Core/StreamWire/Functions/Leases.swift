@@ -5,26 +5,43 @@ extension FunctionLibrary {
         call("register", keys, ["worker": worker])
     }
 
-    /// Keeps a worker's lease, and stores its report `about` itself. Answers a ``RenewReply``.
-    public static func renew(_ keys: ProjectKeys, worker: String, about: String? = nil) -> RedisCommand {
-        guard let about else { return call("renew", keys, rest: [worker]) }
-        return call("renew", keys, ["worker": worker, "about": about])
+    /// One renewal of a worker's lease.
+    public struct Renewal: Sendable {
+        public var keys: ProjectKeys
+        /// The worker's name in the project.
+        public var worker: String
+        /// The worker's report of itself; nil when none is due.
+        public var about: String?
+        /// Whether the lease may rest; see ``FunctionLibrary/isResting(_:)``.
+        public var rests: Bool
+
+        public init(_ keys: ProjectKeys, worker: String, about: String? = nil, rests: Bool = false) {
+            (self.keys, self.worker, self.about, self.rests) = (keys, worker, about, rests)
+        }
+    }
+
+    /// Keeps a worker's lease. Answers a ``RenewReply``.
+    public static func renew(_ renewal: Renewal) -> RedisCommand {
+        call(
+            "renew",
+            renewal.keys,
+            ["worker": renewal.worker, "about": renewal.about ?? "", "rests": renewal.rests ? "1" : ""]
+        )
     }
 
     /// Keeps a worker's leases in several projects of one server. Answers a ``RenewReply`` for each.
-    ///
-    /// - Parameter renewals: the projects, the worker's name in each, and its report where that is due.
-    public static func renew(_ renewals: [(keys: ProjectKeys, worker: String, about: String?)]) -> RedisCommand {
+    public static func renew(_ renewals: [Renewal]) -> RedisCommand {
         let bytes = renewals.reduce(0) {
             $0 + $1.keys.base.utf8.count + $1.worker.utf8.count + ($1.about?.utf8.count ?? 0)
         }
-        var command = RedisCommand("FCALL", bytes: bytes + 64, words: 3 * renewals.count + 3)
+        var command = RedisCommand("FCALL", bytes: bytes + 64, words: 4 * renewals.count + 3)
         command.append("\(name)_renewals")
         command.append(String(renewals.count))
         for renewal in renewals { command.append(renewal.keys.base) }
         for renewal in renewals {
             command.append(renewal.worker)
             command.append(renewal.about ?? "")
+            command.append(renewal.rests ? "1" : "")
         }
         return command
     }
@@ -40,8 +57,12 @@ extension FunctionLibrary {
     /// Whether the worker with this counter knows compact jobs: counters of older workers begin at 0.
     public static func knowsCompactJobs(_ counter: String) -> Bool { (Int64(counter) ?? 0) >= firstCounter }
 
-    /// Where a worker's counter begins.
+    /// Whether the lease with this counter rests: its worker holds nothing, and renews it seldom.
+    public static func isResting(_ counter: String) -> Bool { (Int64(counter) ?? 0) >= firstResting }
+
+    /// Where a worker's counter begins, and that of a lease that rests.
     static let firstCounter: Int64 = 3_000_000_000_000
+    static let firstResting: Int64 = 4_000_000_000_000
 
     /// Gives back everything of a worker that ends. Answers the number of batches.
     public static func deregister(_ keys: ProjectKeys, worker: String) -> RedisCommand {

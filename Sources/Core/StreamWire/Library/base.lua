@@ -65,8 +65,8 @@
 --                                   not be sent now
 --   suspects                        list: quarantined batches: three workers in a row died while they held one
 --   redo                            hash: `steps`: noted steps; see redo.lua
---   leases links connections        hashes: worker -> renew counter, number of its latest connection to Redis, XMPP
---                                   connections
+--   leases links connections        hashes: worker -> renew counter (see leases.lua), number of its latest connection
+--                                   to Redis, XMPP connections
 --   news refused                    streams of an hour's events that workers must learn at once: of jobs; of refused
 --                                   rates, which are many and delay no other news
 --   rates                           hash: "<kind>:<recipient>" that FCM refused for its rate -> until when, and its

@@ -8,12 +8,11 @@ register_function('register', plain(register), 'allow-oom')
 register_function('renew', plain(renew), 'allow-oom')
 
 -- renewals: `renew` in several projects of one server, by one call. `bases`: the only keys of a function that takes more
--- than one. For each of them: the worker, and its report, which may be ''. Returns the replies, or errors, in their order.
+-- than one. For each of them: the arguments of `renew`. Returns the replies, or errors, in their order.
 register_function('renewals', function(bases, args)
   local replies = {}
   for i, base in ipairs(bases) do
-    local worker, about = unpack(args, 2 * i - 1, 2 * i)
-    local is_made, reply = pcall(renew, base, { worker, about ~= '' and about or nil })
+    local is_made, reply = pcall(renew, base, { unpack(args, 3 * i - 2, 3 * i) })
     replies[i] = is_made and reply or error_of(reply)
   end
   return replies

@@ -49,12 +49,13 @@ local function new_job(job, state, total, now, ...)
     'cancelled', '0', 'expired', '0', 'retrying', '0', 'maybe_dup', '0', 'duplicates', '0', 'created_ms', int(now), ...)
 end
 
--- Whether a worker is dead, or has a later connection.
+-- Whether a worker is dead, or has a later connection. If not, its lease rests no more: it may be given the job.
 local function is_unavailable(base, worker, link, common)
   local name = worker .. ' ' .. link
   if common.unavailable[name] == nil then
-    common.unavailable[name] = redis.call('HEXISTS', base .. 'leases', worker) == 0
-      or not is_current(base, worker, link)
+    local counter = redis.call('HGET', base .. 'leases', worker)
+    common.unavailable[name] = not counter or not is_current(base, worker, link)
+    if not common.unavailable[name] then end_rest(base, worker, counter) end
   end
   return common.unavailable[name]
 end

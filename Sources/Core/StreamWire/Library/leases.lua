@@ -1,6 +1,6 @@
 -- Leases: a worker lives as long as its counter grows.
 
-local register, renew, declare_dead, deregister, spare
+local register, renew, end_rest, declare_dead, deregister, spare
 do
 
 -- Where a worker's renew counter begins: by it other workers know that this one knows compact jobs. Counters of older
@@ -15,12 +15,37 @@ function compact.has_older_worker(base)
   return false
 end
 
+-- The lease of a worker that holds nothing may rest: the worker renews it seldom, and its counter says so by its size.
+-- Whatever gives the worker something ends the rest in the same step.
+local FIRST_RESTING = 4000000000000
+local TO_REST, FROM_REST = '1000000000000', '-1000000000000'
+
+-- Moves a worker's counter on. `wants_rest`: whether its lease rests from now on if the worker holds nothing, or else no
+-- more. False: it has no lease.
+local function advance(base, worker, wants_rest)
+  local counter = redis.call('HINCRBY', base .. 'leases', worker, 1)
+  if counter == 1 then
+    redis.call('HDEL', base .. 'leases', worker)
+    return false
+  end
+  local rests = wants_rest and jobs.is_empty_handed(base, worker)
+  if rests ~= (counter >= FIRST_RESTING) then
+    redis.call('HINCRBY', base .. 'leases', worker, rests and TO_REST or FROM_REST)
+  end
+  return true
+end
+
+-- Ends the rest of a worker's lease before the worker is given anything. `counter`: its counter.
+function end_rest(base, worker, counter)
+  if tonumber(counter) >= FIRST_RESTING then advance(base, worker, false) end
+end
+
 -- register: announces a worker. Returns 'ok', `news_cursor`: earlier news does not concern the worker, and `counters`, as
 -- renew does.
 function register(base, args)
   local worker = unpack(args, 1, 1)
   redis.call('HSETNX', base .. 'leases', worker, FIRST_COUNTER)
-  redis.call('HINCRBY', base .. 'leases', worker, 1)
+  advance(base, worker, false)
   redis.call('SADD', base .. 'holders', worker)
   -- A library of an earlier version pauses and resumes without this key.
   if redis.call('HEXISTS', base .. 'ctl', 'pause') == 1 then
@@ -32,15 +57,13 @@ function register(base, args)
     'news_cursor', redis.call('HGET', base .. 'ctl', 'said') or '0' }
 end
 
--- renew: keeps a worker's lease. `about`: its report of itself; may be left out. Returns 'fenced' if the worker was
--- declared dead, or 'ok' and `counters`, each worker with its counter.
+-- renew: keeps a worker's lease. `about`: its report of itself; may be ''. `rests`: 1 if the lease may rest. Returns
+-- 'fenced' if the worker was declared dead, or 'ok' and `counters`, each worker with its counter.
 function renew(base, args)
-  local worker, about = unpack(args, 1, 2)
-  local leases = base .. 'leases'
-  if redis.call('HEXISTS', leases, worker) == 0 then return 'fenced' end
-  redis.call('HINCRBY', leases, worker, 1)
-  if about then redis.call('HSET', base .. 'about', worker, int(wall_ms()) .. '|' .. about) end
-  return { 'outcome', 'ok', 'counters', redis.call('HGETALL', leases) }
+  local worker, about, rests = unpack(args, 1, 3)
+  if not advance(base, worker, rests == '1') then return 'fenced' end
+  if about ~= '' then redis.call('HSET', base .. 'about', worker, int(wall_ms()) .. '|' .. about) end
+  return { 'outcome', 'ok', 'counters', redis.call('HGETALL', base .. 'leases') }
 end
 
 -- Counts a batch whose worker died. After CRASHES_TO_QUARANTINE in a row without a new result it is quarantined: one

@@ -55,6 +55,7 @@ final class Intake {
     func receive(_ entries: [StreamEntry]) {
         // No send begins on news that is older than a second, as a quiet project's is.
         if !entries.isEmpty, project.isQuiet { claimer.claim() }
+        if !entries.isEmpty { project.endRest() }
         handle(.received(entries.map(PendingEntry.init)))
     }
 

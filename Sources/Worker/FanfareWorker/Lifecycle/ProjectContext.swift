@@ -30,7 +30,13 @@ final class ProjectContext {
     var isFirst = false
     /// See ``ClaimPlan/isQuiet``; kept here because a thousand projects are asked many times a second. This worker
     /// holds nothing of a quiet project: a claim precedes an entry that it reads.
-    var isQuiet = false
+    var isQuiet = false {
+        didSet {
+            guard isQuiet != oldValue else { return }
+            // An XMPP connection is this worker's as long as its lease.
+            if isQuiet, project.traits.route.isHTTP { leases.rest(project.id) } else { endRest() }
+        }
+    }
     /// Whether every worker of the project knows compact jobs: an older one could not take them over.
     var knowsCompactJobs = false
     /// Timers that last until ``close()``.
@@ -108,6 +114,10 @@ final class ProjectContext {
     private(set) var connection: Int
     func connectionChanged() { connection = leases.nextConnection() }
     var leaseName: String { lease.name }
+    /// Called before any call to Redis that may give this worker something.
+    func endRest() {
+        if lease.isResting { leases.wake(project.id, until: SystemClock.bootNs + configuration.leaseSpanNs) }
+    }
     var leaseHolds: Bool { SystemClock.bootNs < lease.validUntil }
     /// Read again after each change, because every send asks for it.
     private var lease: Lease {

@@ -135,6 +135,8 @@ final class WorkerShard {
     /// Waits until the renewals of every project had time to show the loss, and logs it once.
     private func lost(_ lease: String, _ project: String, _ batches: Int64) {
         guard let worker = lostWorkers.add(lease: lease, project: project, batches: batches) else { return }
+        for runner in runners { runner.reclaimer.suspect(worker) }
+        leases.renewEach()
         loop.schedule(afterMilliseconds: configuration.renewMs + 1_000) { [weak self] in self?.logLoss(of: worker) }
     }
 

@@ -61,7 +61,26 @@ final class HeartbeatDriver {
     private var turn = 0
     /// The last report of each project.
     private var written: [String: String] = [:]
+    /// By project, what was last done about a lease that may rest.
+    private var rests: [String: Rest] = [:]
+    /// Projects of which every worker knows resting leases: an older one would declare their holders dead.
+    private var restful: Set<String> = []
     private let makeConnection: ((_ project: String) -> any CommandConnection)?
+
+    /// One renewal of a lease; `rests`: whether it may rest.
+    private struct Renewal {
+        var project: String
+        var lease: Lease
+        var rests: Bool
+    }
+
+    private struct Rest {
+        var name: String
+        var wakes: Int
+        var report: WorkerReport
+        /// The turn of the next renewal.
+        var due: Int
+    }
 
     /// - Parameter connection: makes the connection of a project, or with "" of all; nil: to the configured server.
     init(
@@ -128,35 +147,57 @@ final class HeartbeatDriver {
         updateConnections()
         turn += 1
         guard let connection = connections[""] else {
-            for lease in leases.held { renew([lease], by: connections[lease.project]) }
+            for lease in due() { renew([lease], by: connections[lease.project]) }
             return
         }
-        let held = leases.held
+        let held = due()
         let groupSize = turn < singlyUntil ? 1 : Self.groupSize
         for start in stride(from: 0, to: held.count, by: groupSize) {
             renew(Array(held[start..<min(start + groupSize, held.count)]), by: connection)
         }
     }
 
+    /// The leases to renew in this turn. A lease rests when it was idle for a whole interval. One of a process never rests:
+    /// by it other workers learn within a lease that the process died.
+    private func due() -> [Renewal] {
+        let (isEachDue, held) = (leases.takeEachDue(), leases.held)
+        let watched = held.lazy.map(\.project).min()
+        return held.compactMap { project, _, lease in
+            guard lease.isResting, project != watched, restful.contains(project) else {
+                rests[project] = nil
+                return Renewal(project: project, lease: lease, rests: false)
+            }
+            let report = leases.report(in: project)
+            if let rest = rests[project], rest.wakes == lease.wakes, rest.name == lease.name {
+                guard isEachDue || turn >= rest.due || rest.report != report else { return nil }
+                return Renewal(project: project, lease: lease, rests: report.unreachable == nil)
+            }
+            rests[project] = Rest(name: lease.name, wakes: lease.wakes, report: report, due: turn + 1)
+            return Renewal(project: project, lease: lease, rests: false)
+        }
+    }
+
     /// Renews the leases of a connection's projects by one call.
-    private func renew(_ group: [(project: String, name: String)], by connection: (any CommandConnection)?) {
+    private func renew(_ group: [Renewal], by connection: (any CommandConnection)?) {
         // The lease begins before the call is sent: Redis may apply it at any time after this.
         let sentAt = SystemClock.bootNs
         let renewals = group.map {
-            (
-                keys: ProjectKeys(prefix: configuration.prefix, project: $0.project), worker: $0.name,
-                about: report($0.project)
+            FunctionLibrary.Renewal(
+                ProjectKeys(prefix: configuration.prefix, project: $0.project),
+                worker: $0.lease.name,
+                about: report($0),
+                rests: $0.rests
             )
         }
         let call =
             group.count == 1
-            ? FunctionLibrary.renew(renewals[0].keys, worker: renewals[0].worker, about: renewals[0].about)
+            ? FunctionLibrary.renew(renewals[0])
             : FunctionLibrary.renew(renewals)
         connection?.send(call, timeoutMs: configuration.renewMs) { result in
             switch result {
             case .success(let value):
                 let replies = group.count == 1 ? [value] : value.array ?? []
-                for (lease, reply) in zip(group, replies) { self.renewed(lease.project, lease.name, reply, sentAt) }
+                for (renewal, reply) in zip(group, replies) { self.renewed(renewal, reply, sentAt) }
             case .failure(let error):
                 // An older library, or a project that this user may not write, must not cost the others their leases.
                 guard group.count > 1, !error.isTransient else { return }
@@ -166,16 +207,37 @@ final class HeartbeatDriver {
         }
     }
 
-    private func renewed(_ project: String, _ name: String, _ value: RedisValue, _ sentAt: UInt64) {
+    private func renewed(_ renewal: Renewal, _ value: RedisValue, _ sentAt: UInt64) {
+        let (project, name) = (renewal.project, renewal.lease.name)
         guard let reply = RenewReply(value) else { return }
         guard case .ok(let counters) = reply else { return reports.send(.fenced(project: project, name: name)) }
         leases.renewed(project, name: name, until: sentAt + configuration.leaseSpanNs)
+        if counters.values.allSatisfy(FunctionLibrary.knowsCompactJobs) {
+            restful.insert(project)
+        } else {
+            restful.remove(project)
+        }
+        if renewal.rests, let counter = counters[name], FunctionLibrary.isResting(counter) {
+            leases.prolongRest(project, renewal.lease, until: sentAt + configuration.restSpanNs)
+            // Not all of them in one turn.
+            let turns = Int(configuration.restRenewMs / configuration.renewMs)
+            if rests[project]?.wakes == renewal.lease.wakes, rests[project]?.name == name {
+                rests[project]?.due = turn + turns - Int.random(in: 0...turns / 4)
+            }
+        }
         reports.send(.counters(project: project, counters: counters.map { (worker: $0.key, counter: $0.value) }))
     }
 
     /// This worker's report of itself, which is written at a change, and at every second renewal.
-    private func report(_ project: String) -> String? {
-        let text = card.text(leases.report(in: project))
+    private func report(_ renewal: Renewal) -> String? {
+        let project = renewal.project
+        let report = leases.report(in: project)
+        if renewal.rests {
+            rests[project]?.report = report
+            written[project] = nil
+            return card.text(report, leaseMs: configuration.restLeaseMs)
+        }
+        let text = card.text(report)
         let mayWait = 4 * configuration.renewMs <= configuration.leaseMs
         guard !mayWait || turn.isMultiple(of: 2) || written[project] != text else { return nil }
         written[project] = text
@@ -185,4 +247,8 @@ final class HeartbeatDriver {
 
 extension WorkerConfiguration {
     var leaseSpanNs: UInt64 { Lease.spanNs(leaseMs: leaseMs, renewMs: renewMs) }
+    /// The length of a resting lease, how often it is renewed, and how long after that it holds.
+    var restLeaseMs: Int64 { 15 * leaseMs }
+    var restRenewMs: Int64 { 6 * leaseMs }
+    var restSpanNs: UInt64 { Lease.spanNs(leaseMs: restLeaseMs, renewMs: restRenewMs) }
 }

@@ -13,6 +13,7 @@ final class LeaseTable: Sendable {
     private let connections = Locked(0)
     /// Changes of leases so far: what was read before another one may be old.
     private let changes = Atomic(0)
+    private let isEachDue = Atomic(false)
 
     init(worker: String, nonce: UInt32) { self.worker = "\(worker).\(String(nonce, radix: 36))" }
 
@@ -44,15 +45,30 @@ final class LeaseTable: Sendable {
     }
 
     /// The heartbeat renews only what has been registered.
-    var held: [(project: String, name: String)] {
-        leases.withLock { leases in
-            leases.filter(\.value.isHeld).map { ($0.key, $0.value.name) }
-        }
+    var held: [(project: String, name: String, lease: Lease)] {
+        leases.withLock { leases in leases.filter(\.value.isHeld).map { ($0.key, $0.value.name, $0.value) } }
     }
+
+    /// Makes the next renewal one of every lease: the answers show what a process left that was declared dead.
+    func renewEach() { isEachDue.store(true, ordering: .releasing) }
+
+    /// Whether every lease is to be renewed now.
+    func takeEachDue() -> Bool { isEachDue.exchange(false, ordering: .acquiringAndReleasing) }
 
     func hold(_ project: String, until: UInt64) { change(project) { $0.hold(until: until) } }
 
     func renewed(_ project: String, name: String, until: UInt64) { change(project) { $0.renew(name, until: until) } }
+
+    /// The worker holds nothing in the project.
+    func rest(_ project: String) { change(project) { $0.rest() } }
+
+    /// The worker is about to be given something in the project.
+    func wake(_ project: String, until: UInt64) { change(project) { $0.wake(until: until) } }
+
+    /// - Parameter lease: the lease at the call that Redis has answered.
+    func prolongRest(_ project: String, _ lease: Lease, until: UInt64) {
+        change(project) { $0.prolongRest(lease.name, wakes: lease.wakes, until: until) }
+    }
 
     func lost(_ project: String) { change(project) { $0.lose() } }
 

@@ -21,8 +21,14 @@ final class Reclaimer {
         // A holder begins no send in the last renewal interval of its lease, so half an interval before the end is late
         // enough. The observation after it is then within the lease and two seconds.
         let configuration = project.configuration
-        detector = FailureDetector(leaseMs: configuration.leaseMs - configuration.renewMs / 2)
+        detector = FailureDetector(
+            leaseMs: configuration.leaseMs - configuration.renewMs / 2,
+            restMs: configuration.restLeaseMs
+        )
     }
+
+    /// See ``FailureDetector/suspect(_:)``.
+    func suspect(_ process: String) { detector.suspect(process) }
 
     /// - Parameter counters: the renew counters of all workers in the project.
     func observe(_ counters: [(worker: String, counter: String)]) {

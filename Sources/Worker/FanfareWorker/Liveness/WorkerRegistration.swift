@@ -27,13 +27,14 @@ struct WorkerRegistration: Sendable {
 
     init(_ configuration: WorkerConfiguration) { leaseMs = configuration.leaseMs }
 
-    func text(_ report: WorkerReport) -> String {
+    /// - Parameter leaseMs: the length of the lease; nil for that of the configuration.
+    func text(_ report: WorkerReport, leaseMs: Int64? = nil) -> String {
         var object: JSONObject = [
             "version": .string(FanfareVersion.current),
             "host": .string(host),
             "pid": .number(JSONNumber(Int64(pid))),
             "started_ms": .number(JSONNumber(startedMs)),
-            "lease_ms": .number(JSONNumber(leaseMs)),
+            "lease_ms": .number(JSONNumber(leaseMs ?? self.leaseMs)),
             "in_flight": .number(JSONNumber(Int64(report.inFlight))),
         ]
         if report.isAnswering { object["answered"] = .bool(true) }

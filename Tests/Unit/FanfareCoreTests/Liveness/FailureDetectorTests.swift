@@ -40,6 +40,38 @@ import Testing
         #expect(firstDeath(until: 60) { $0 == 6 ? [] : [("a", "1")] } == 18)
     }
 
+    // MARK: Leases that rest
+
+    private static let (awake, resting) = ("3000000000007", "4000000000007")
+
+    @Test func restingLeaseLastsLonger() {
+        var watch = FailureDetector(leaseMs: 10_000, restMs: 60_000)
+        let deaths = stride(from: UInt64(0), through: 60, by: 2).filter {
+            !watch.observe([("a", Self.resting), ("b", Self.awake)], own: "me", now: $0 * Self.second).isEmpty
+        }
+        #expect(deaths == Array(stride(from: 10, through: 60, by: 2)), "b")
+        let dead = watch.observe([("a", Self.resting)], own: "me", now: 62 * Self.second)
+        #expect(dead.map(\.worker) == ["a"])
+    }
+
+    /// A worker that rests itself looks seldom.
+    @Test func restingObserverSeesTheDeadToo() {
+        var watch = FailureDetector(leaseMs: 10_000, restMs: 60_000)
+        let counters: [(worker: String, counter: String)] = [("me", Self.resting), ("a", Self.awake)]
+        #expect(watch.observe(counters, own: "me", now: 0).isEmpty)
+        #expect(watch.observe(counters, own: "me", now: 25 * Self.second).map(\.worker) == ["a"])
+    }
+
+    @Test func restingLeaseOfASuspectIsOver() {
+        var watch = FailureDetector(leaseMs: 10_000, restMs: 60_000)
+        watch.suspect("a.1")
+        let counters: [(worker: String, counter: String)] = [
+            ("a.1.2", Self.resting), ("a.2.1", Self.resting), ("a.1.3", Self.awake),
+        ]
+        #expect(watch.observe(counters, own: "me", now: 0).map(\.worker) == ["a.1.2"])
+        #expect(watch.observe(counters, own: "me", now: Self.second).isEmpty, "a suspicion holds once")
+    }
+
     /// While Redis was away no worker could renew: the first one that is back must not declare the others dead.
     @Test func gapInObservationsDeclaresNoWorkerDead() {
         var watch = FailureDetector(leaseMs: 10_000)

@@ -23,6 +23,33 @@ import Testing
         #expect(!lease.isHeld && lease.validUntil == 0)
     }
 
+    /// Redis counts an ended rest as a lease of the usual length, whatever the last renewal said.
+    @Test mutating func endOfARestShortensTheLease() {
+        lease.rest()
+        #expect(!lease.isResting, "nothing is held")
+        lease.hold(until: 10)
+        lease.rest()
+        lease.prolongRest("w.1", wakes: 0, until: 90)
+        #expect(lease.isResting && lease.validUntil == 90)
+        lease.wake(until: 30)
+        #expect(!lease.isResting && lease.wakes == 1 && lease.validUntil == 30)
+        lease.wake(until: 20)
+        #expect(lease.validUntil == 30, "it did not rest")
+        lease.rest()
+        lease.prolongRest("w.1", wakes: 0, until: 90)
+        #expect(lease.validUntil == 30, "the answer to a call before the last rest ended")
+        lease.wake(until: 60)
+        #expect(lease.validUntil == 30)
+    }
+
+    @Test mutating func registrationEndsARest() {
+        lease.hold(until: 10)
+        lease.rest()
+        lease.prolongRest("w.1", wakes: 0, until: 90)
+        lease.hold(until: 20)
+        #expect(!lease.isResting && lease.wakes == 1 && lease.validUntil == 20)
+    }
+
     @Test mutating func lostLeaseContinuesUnderTheNextName() {
         lease.hold(until: 10)
         lease.lose()

@@ -133,14 +133,96 @@ import Testing
         bench.hold("p")
         bench.driver.start()
         bench.redis.becomeReady()
-        var counts: [Int] = []
+        var hasReport: [Bool] = []
         for turn in 0..<6 {
             if turn == 3 { bench.leases.setReport(WorkerReport(inFlight: 7), in: "p") }
             bench.loop.advance(milliseconds: 2_000)
-            counts.append(bench.redis.waiting[0].words.count)
+            hasReport.append(!bench.redis.waiting[0].words[2].isEmpty)
             bench.redis.answer(Self.ok)
         }
-        #expect(counts == [3, 2, 3, 3, 3, 2])
+        #expect(hasReport == [true, false, true, true, true, false])
+    }
+
+    // MARK: Leases that rest
+
+    /// Two projects in which the worker holds nothing; its names there are w.0.1 and w.0.2.
+    private func idle() throws -> Bench {
+        let bench = try Bench()
+        bench.leases.lost("q")
+        for project in ["p", "q"] {
+            bench.hold(project)
+            bench.leases.rest(project)
+        }
+        bench.driver.start()
+        bench.redis.becomeReady()
+        return bench
+    }
+
+    /// Answers the renewals of the next turn as the library does, and returns the names in them, in brackets where the
+    /// lease may rest.
+    private func turn(_ bench: Bench, counter: String = "3000000000001") -> Set<String> {
+        bench.loop.advance(milliseconds: 2_000)
+        guard let sent = bench.redis.waiting.first else { return [] }
+        var (names, replies): (Set<String>, [RedisValue]) = ([], [])
+        for start in stride(from: 0, to: sent.arguments.count, by: 3) {
+            let (name, rests) = (sent.arguments[start], sent.arguments[start + 2] == "1")
+            names.insert(rests ? "(\(name))" : name)
+            let counters = RedisValue.pairs([name: .text(rests ? "4000000000001" : counter)])
+            replies.append(.pairs(["outcome": .text("ok"), "counters": counters]))
+        }
+        bench.redis.answer(sent.name == "renew" ? replies[0] : .array(replies))
+        return names
+    }
+
+    private static let second: UInt64 = 1_000_000_000
+
+    @Test func leaseOfAWorkerThatHoldsNothingIsRenewedSeldom() throws {
+        let bench = try idle()
+        #expect(turn(bench) == ["w.0.1", "w.0.2"], "whether every worker knows of rests is not known yet")
+        #expect(turn(bench) == ["w.0.1", "w.0.2"], "it was idle for less than an interval")
+        #expect(turn(bench) == ["w.0.1", "(w.0.2)"], "one lease never rests")
+        #expect(bench.leases.lease(in: "p").validUntil < SystemClock.bootNs + 10 * Self.second)
+        #expect(bench.leases.lease(in: "q").validUntil > SystemClock.bootNs + 80 * Self.second)
+        let next = (1...40).first { _ in turn(bench) != ["w.0.1"] }
+        #expect(next.map((23...30).contains) == true)
+    }
+
+    @Test func restEndsWithWorkAndIsInterruptedByNews() throws {
+        let bench = try idle()
+        for _ in 0..<3 { _ = turn(bench) }
+        bench.leases.setReport(WorkerReport(isAnswering: true), in: "q")
+        #expect(turn(bench) == ["w.0.1", "(w.0.2)"], "its report has changed")
+        #expect(turn(bench) == ["w.0.1"])
+        bench.leases.renewEach()
+        #expect(turn(bench) == ["w.0.1", "(w.0.2)"])
+        #expect(turn(bench) == ["w.0.1"])
+        bench.leases.wake("q", until: SystemClock.bootNs)
+        #expect(turn(bench) == ["w.0.1", "w.0.2"])
+        bench.leases.rest("q")
+        #expect(turn(bench) == ["w.0.1", "w.0.2"])
+        #expect(turn(bench) == ["w.0.1", "(w.0.2)"])
+    }
+
+    /// It would declare the worker dead.
+    @Test func noLeaseRestsBesideAnOlderWorker() throws {
+        let bench = try idle()
+        for _ in 0..<4 { #expect(turn(bench, counter: "17") == ["w.0.1", "w.0.2"]) }
+    }
+
+    /// The work came after the renewal that Redis counted as a rest.
+    @Test func lateAnswerProlongsNoRestThatHasEnded() throws {
+        let bench = try idle()
+        for _ in 0..<2 { _ = turn(bench) }
+        bench.loop.advance(milliseconds: 2_000)
+        bench.leases.wake("q", until: 7)
+        bench.leases.rest("q")
+        let names = bench.redis.waiting[0].arguments.filter { $0.hasPrefix("w.") }
+        let replies = names.map {
+            RedisValue.pairs(["outcome": .text("ok"), "counters": .pairs([$0: .text("4000000000001")])])
+        }
+        bench.redis.answer(.array(replies))
+        #expect(bench.leases.lease(in: "q").validUntil < SystemClock.bootNs + 10 * Self.second)
+        #expect(turn(bench) == ["w.0.1", "w.0.2"])
     }
 
     @Test(arguments: [nil, RedisValue.text("unheard of")]) func leaseWithoutAnAnswerEnds(_ answer: RedisValue?) throws {

@@ -97,6 +97,17 @@ import Testing
         #expect(bench.heard.metadata[line] == ["worker": "other.z", "batches": "4", "projects": "p, q"])
     }
 
+    /// A lease that rests outlasts the others of its process, though nothing renews it.
+    @Test func restingLeasesOfALostWorkerEndWithItsOthers() throws {
+        let bench = try ShardBench([.legacy("p"), .legacy("q")]) { ($0.worker.leaseMs, $0.worker.renewMs) = (400, 2) }
+        bench.work()
+        loseAnotherWorker(bench)
+        #expect(bench.leases.takeEachDue(), "the counters in the other projects are asked for")
+        _ = bench.redis.removeNames()
+        bench.shard.observed(.counters(project: "q", counters: [("other.z.2", "4000000000005")]))
+        #expect(bench.redis.names == ["declare_dead"])
+    }
+
     // MARK: The end
 
     @Test func drainDeregistersAndClosesEveryConnection() throws {
