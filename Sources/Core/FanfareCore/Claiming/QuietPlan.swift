@@ -36,6 +36,8 @@ public struct QuietPlan: Sendable {
 
     /// Projects whose keys are counted by one command: when one of them has work, all of them are counted once more.
     static let groupSize = 32
+    /// Turns in which each of many projects is counted once: within a second, with the time of an answer.
+    static let maximumParts = 4
 
     /// Entries are counted at each such event: once in half a lease.
     private let entriesEvery: Int
@@ -53,8 +55,10 @@ public struct QuietPlan: Sendable {
         case .due(let quiet):
             guard unanswered == 0 else { return }
             turn += 1
-            for start in stride(from: 0, to: quiet.count, by: Self.groupSize) {
-                count(.keys, Array(quiet[start..<min(start + Self.groupSize, quiet.count)]), &actions)
+            let parts = min(Self.maximumParts, (quiet.count + Self.groupSize - 1) / Self.groupSize)
+            let counted = parts < 2 ? quiet : quiet.filter { Self.part(of: $0, parts) == turn % parts }
+            for start in stride(from: 0, to: counted.count, by: Self.groupSize) {
+                count(.keys, Array(counted[start..<min(start + Self.groupSize, counted.count)]), &actions)
             }
             guard turn.isMultiple(of: entriesEvery) else { return }
             for project in quiet { count(.entries, [project], &actions) }
@@ -68,6 +72,11 @@ public struct QuietPlan: Sendable {
             for project in projects { self.count(sign, [project], &actions) }
         case .disconnected: unanswered = 0
         }
+    }
+
+    /// The turn of a project, which the other quiet projects do not change.
+    private static func part(of project: String, _ parts: Int) -> Int {
+        Int(UInt(bitPattern: project.hashValue) % UInt(parts))
     }
 
     private mutating func count(_ sign: Sign, _ projects: [String], _ actions: inout [Action]) {

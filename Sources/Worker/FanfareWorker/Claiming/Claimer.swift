@@ -21,9 +21,9 @@ final class Claimer {
     /// Called with the name of the lease that was declared dead.
     var onLeaseLost: (String) -> Void = { _ in }
 
-    private static let longestMs: Int64 = 600_000
+    private static let longestMs: Int64 = 1_800_000
     /// Projects are claimed for at different times, although they become quiet together.
-    private static let quietPollMs: ClosedRange<Int64> = 240_000...360_000
+    private static let quietPollMs: ClosedRange<Int64> = 1_200_000...1_800_000
 
     init(project: ProjectContext, sends: SendDriver) {
         self.project = project

@@ -12,7 +12,7 @@ final class Janitor {
     private var minute = Int.random(in: 0..<quietMinutes)
 
     /// Time between two cleanings of a quiet project.
-    private static let quietMinutes = 10
+    private static let quietMinutes = 60
     private static let everyMs: Int64 = 60_000
     private static let jobsAtOnce = 100
     /// A consumer without pending entries that has been idle for this long.

@@ -26,7 +26,7 @@ final class ProjectGauges {
     /// Time between two calls of `fleet`, whose answer is small and bounded.
     private static let readNs: UInt64 = 5_000_000_000
     /// The same while the project is quiet.
-    private static let quietReadNs: UInt64 = 45_000_000_000
+    private static let quietReadNs: UInt64 = 300_000_000_000
     /// Whether the project was quiet at the last reading: its figures then stay.
     private var wasQuiet = false
     /// The status of a quiet project, and until when it is taken for the present one.
