@@ -37,6 +37,13 @@ public final class OriginPools {
         if refused.count == 1 { loop.schedule(afterNanoseconds: 0) { [weak self] in self?.completeRefused() } }
     }
 
+    /// Closes the connections of origins without a request in flight; the next request opens one again.
+    public func closeIdle() {
+        let idle = members.filter(\.pool.isIdle)
+        members.removeAll(where: \.pool.isIdle)
+        for member in idle { member.pool.close() }
+    }
+
     /// Closes all connections. Each request in flight gets its outcome from within this call. The last call.
     public func close() {
         isClosed = true

@@ -63,6 +63,19 @@ import Testing
         #expect(outcomes.all[4]?.isAnswer == false && outcomes.all[5]?.isAnswer == false && open.isEmpty)
     }
 
+    @Test func idleConnectionsAreClosedAndOpenedAgain() {
+        send(1, to: "https://one/")
+        send(2, to: "https://two/")
+        answer("https://two")
+        pools.closeIdle()
+        #expect(open == ["https://one"])
+        send(3, to: "https://two/")
+        #expect(open == ["https://one", "https://two"])
+        answer("https://two")
+        #expect(outcomes.all[3]?.isAnswer == true)
+        pools.close()
+    }
+
     @Test func aRequestIsUnsentWhileAllOriginsAreBusy() {
         send(1, to: "https://one/")
         send(2, to: "https://two/")

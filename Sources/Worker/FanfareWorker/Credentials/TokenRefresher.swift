@@ -21,6 +21,9 @@ final class TokenRefresher: CredentialSource {
     private var exchange: TokenExchange
     private var clock = TokenEndpointClock()
     private var lifetimeWarnings = LogThrottle(seconds: 60)
+    /// Of the exchange in flight, see ``TokenConnections``; nil when no exchange is in flight.
+    private var number: Int?
+    private var isWaiting = false
 
     private(set) var generation = 0
     let fingerprint: UInt64
@@ -31,7 +34,12 @@ final class TokenRefresher: CredentialSource {
 
     /// - Throws: why the credential's key cannot be used.
     convenience init(project: ProjectContext, credential: Credential, origin: OriginConfiguration) throws {
-        let endpoints = TokenEndpoints(loop: project.loop, origin: origin, pools: project.pools)
+        let endpoints = TokenEndpoints(
+            loop: project.loop,
+            origin: origin,
+            pools: project.pools,
+            connections: project.tokenConnections
+        )
         try self.init(project: project, credential: credential, endpoints: endpoints) { SystemClock.bootMs }
     }
 
@@ -62,6 +70,7 @@ final class TokenRefresher: CredentialSource {
 
     func close() {
         endpoints.close()
+        end()
         reader.close()
     }
 
@@ -85,7 +94,15 @@ final class TokenRefresher: CredentialSource {
     func retryFailed() { machine.forceRetry() }
 
     private func poll() {
-        guard machine.beginFetchIfDue(nowMs: nowMs()) else { return }
+        var next = machine
+        guard next.beginFetchIfDue(nowMs: nowMs()) else { return }
+        let room = { [weak self] in
+            self?.isWaiting = false
+            self?.poll()
+        }
+        number = project.tokenConnections.begin(nowMs: nowMs(), room: isWaiting ? nil : room)
+        guard number != nil else { return isWaiting = true }
+        machine = next
         let unixMs = clock.sign(nowMs: nowMs(), machineUnixMs: SystemClock.nowMs)
         exchange = TokenExchange(credential, nowSeconds: unixMs / 1_000)
         perform(exchange.start(), after: nil)
@@ -130,8 +147,16 @@ final class TokenRefresher: CredentialSource {
         }
     }
 
+    /// The exchange is over.
+    private func end() {
+        guard let number else { return }
+        self.number = nil
+        project.tokenConnections.end(number)
+    }
+
     private func completed(_ outcome: RequestOutcome) {
         guard case .answered(let answer) = outcome else {
+            end()
             project.observe(outcome, of: .tokenEndpoint)
             machine.fetchDelayed(nowMs: nowMs(), jitter: .random(in: 0...1))
             return onChange()
@@ -146,6 +171,7 @@ final class TokenRefresher: CredentialSource {
     }
 
     private func granted(_ token: AccessToken) {
+        end()
         let nowMs = nowMs()
         clock.accepted()
         warn(of: token)
@@ -162,6 +188,7 @@ final class TokenRefresher: CredentialSource {
 
     /// - Parameter answer: the answer that holds the error; nil if none does.
     private func failed(_ error: TokenError, _ answer: HTTPAnswer?) {
+        end()
         let nowMs = nowMs()
         let jitter = Double.random(in: 0...1)
         if error.endpoint == .assertion, error.code == "invalid_grant", let answer, correctClock(by: answer, nowMs) {

@@ -23,6 +23,7 @@ final class ProjectContext {
     let quarantine: Quarantine
     /// The pools of all projects of the process.
     let pools: PoolGroup
+    let tokenConnections: TokenConnections
     let registration: WorkerRegistration
     let registry: MetricRegistry
     let meters: ProjectMeters
@@ -51,6 +52,7 @@ final class ProjectContext {
         leases: LeaseTable,
         quarantine: Quarantine,
         pools: PoolGroup = PoolGroup(),
+        tokenConnections: TokenConnections = TokenConnections(),
         timers: SharedTimers? = nil,
         registry: MetricRegistry,
         logger: Logger
@@ -67,6 +69,7 @@ final class ProjectContext {
         machine.credentialProject = project.id
         self.quarantine = quarantine
         self.pools = pools
+        self.tokenConnections = tokenConnections
         self.loop = loop
         self.configuration = configuration
         self.project = project

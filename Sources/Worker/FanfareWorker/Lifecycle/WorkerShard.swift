@@ -16,6 +16,7 @@ final class WorkerShard {
     private var unserved: UnservedWatch?
     private let quarantine: Quarantine
     private let pools = PoolGroup()
+    private let tokenConnections = TokenConnections()
     private var runners: [ProjectRunner] { links.flatMap(\.runners) }
     private let monitor: Monitor
     private let finished: (WorkerEnd) -> Void
@@ -75,6 +76,7 @@ final class WorkerShard {
             leases: leases,
             quarantine: quarantine,
             pools: pools,
+            tokenConnections: tokenConnections,
             registry: registry,
             logger: logger,
             connection: makeConnection

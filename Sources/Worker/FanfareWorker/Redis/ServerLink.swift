@@ -22,6 +22,7 @@ final class ServerLink {
     private let leases: LeaseTable
     private let quarantine: Quarantine
     private let pools: PoolGroup
+    private let tokenConnections: TokenConnections
     private let registry: MetricRegistry
     private let logger: Logger
     private var isStarted = false
@@ -51,6 +52,7 @@ final class ServerLink {
         leases: LeaseTable,
         quarantine: Quarantine,
         pools: PoolGroup = PoolGroup(),
+        tokenConnections: TokenConnections = TokenConnections(),
         registry: MetricRegistry,
         logger: Logger,
         connection: ((_ name: String) -> any CommandConnection)? = nil
@@ -60,6 +62,7 @@ final class ServerLink {
         self.leases = leases
         self.quarantine = quarantine
         self.pools = pools
+        self.tokenConnections = tokenConnections
         self.registry = registry
         self.logger = logger
         sentinelsAgree = configuration.usesSentinels ? registry.gauge(MetricCatalogue.sentinelsAgree) : nil
@@ -102,6 +105,7 @@ final class ServerLink {
             leases: leases,
             quarantine: quarantine,
             pools: pools,
+            tokenConnections: tokenConnections,
             timers: timers,
             registry: registry,
             logger: logger

@@ -72,6 +72,29 @@ import Testing
         #expect(refresher.headers.json.first == "Authorization: Bearer second")
     }
 
+    /// Another credential's exchange.
+    private func begin() -> Int? {
+        bench.context.tokenConnections.begin(nowMs: Int64(bench.loop.now / 1_000_000), room: nil)
+    }
+
+    @Test func exchangeWaitsWhileTooManyAreInFlight() {
+        let others = (0..<TokenConnections.maximum).map { _ in begin() }
+        refresher.start()
+        #expect(endpoints.calls.isEmpty)
+        #expect(refresher.readiness() == .pending)
+        if let other = others[0] { bench.context.tokenConnections.end(other) }
+        #expect(endpoints.calls.count == 1)
+        endpoints.grant("first")
+        #expect(begin() != nil, "its exchange has ended")
+    }
+
+    @Test func slowExchangesKeepNoOtherOneBack() {
+        for _ in 0..<TokenConnections.maximum { _ = begin() }
+        refresher.start()
+        #expect(endpoints.calls.isEmpty)
+        #expect((1...2).contains(waitForRequest() ?? 0))
+    }
+
     @Test func silentEndpointIsAskedAgainAtGrowingIntervals() {
         refresher.start()
         for expected in [1...1, 2...2, 3...4, 6...8] {
