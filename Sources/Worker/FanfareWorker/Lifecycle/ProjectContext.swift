@@ -34,10 +34,12 @@ final class ProjectContext {
     var isQuiet = false {
         didSet {
             guard isQuiet != oldValue else { return }
+            onQuietChange()
             // An XMPP connection is this worker's as long as its lease.
             if isQuiet, project.traits.route.isHTTP { leases.rest(project.id) } else { endRest() }
         }
     }
+    var onQuietChange: () -> Void = {}
     /// Whether every worker of the project knows compact jobs: an older one could not take them over.
     var knowsCompactJobs = false
     /// Timers that last until ``close()``.

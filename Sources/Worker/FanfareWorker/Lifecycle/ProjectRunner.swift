@@ -116,9 +116,12 @@ final class ProjectRunner {
         }
     }
 
+    /// Whether ``tick()`` does anything, until the project becomes quiet or ends to be so.
+    var needsTicks: Bool { !context.isQuiet || session.needsProbe }
+
     /// Called every ``tickMs``.
     func tick() {
-        guard !context.isQuiet || session.needsProbe else { return }
+        guard needsTicks else { return }
         needsSend = true
         session.handle(.tick)
     }

@@ -20,12 +20,16 @@ final class ConditionReporter {
     private var begins: [Condition: Int64] = [:]
     private var report = WorkerReport()
     private var pressure = ""
+    /// So far; the projects of a worker begin at different numbers.
+    private var checks = Int.random(in: 0..<quietChecks)
     private var isWriting = false
     private var nextWrite: UInt64 = 0
     private var redisRefusedAt: UInt64?
 
     private static let pressures = ["memory", "eviction", "results", "feedback", "dead", "upstream"]
     private static let checkMs: Int64 = 1_000
+    /// One check of so many is made while the project is quiet.
+    private static let quietChecks = 5
     /// Time between two updates of the reasons of open jobs, while they have one.
     private static let writeNs: UInt64 = 5_000_000_000
     /// The same while no condition holds: another worker may have died before it removed them.
@@ -39,7 +43,11 @@ final class ConditionReporter {
     }
 
     func start() {
-        project.every(milliseconds: Self.checkMs) { [weak self] in self?.check() }
+        project.every(milliseconds: Self.checkMs) { [weak self] in
+            guard let self else { return }
+            checks += 1
+            if !project.isQuiet || checks.isMultiple(of: Self.quietChecks) { check() }
+        }
     }
 
     /// Learns that Redis refused a write.

@@ -15,6 +15,8 @@ final class ServerLink {
     let redis: any CommandConnection
     let reader: StreamReader
     private(set) var runners: [ProjectRunner] = []
+    /// The runners that need ticks: all of a thousand quiet ones would take most of an idle worker's time.
+    private var awake: [ProjectRunner] = []
     /// Projects that were closed and may be opened again.
     private var closedProjects: [String: ClosedProject] = [:]
     private let loop: EventLoop
@@ -115,6 +117,12 @@ final class ServerLink {
         leases.open(project.id)
         quarantine.add(project.id)
         runners.append(runner)
+        awake.append(runner)
+        context.onQuietChange = { [weak self, weak runner] in
+            guard let self, let runner else { return }
+            awake.removeAll { $0 === runner }
+            if runner.needsTicks { awake.append(runner) }
+        }
         runnersByID[project.id] = runner
         runners.first?.context.isFirst = true
         reader.add(runner)
@@ -134,6 +142,7 @@ final class ServerLink {
         closedProjects[runner.id] = runner.session.remains
         reader.remove(runner)
         runners.removeAll { $0 === runner }
+        awake.removeAll { $0 === runner }
         if runnersByID[runner.id] === runner { runnersByID[runner.id] = nil }
         runners.first?.context.isFirst = true
         quarantine.remove(runner.id)
@@ -163,7 +172,7 @@ final class ServerLink {
         redis.connect()
         reader.start()
         _ = timers.every(milliseconds: ProjectRunner.tickMs) { [weak self] in
-            for runner in self?.runners ?? [] { runner.tick() }
+            for runner in self?.awake ?? [] { runner.tick() }
         }
         countTimer = loop.every(milliseconds: QuietWatch.everyMs) { [weak self] in self?.quietWatch.count() }
         if configuration.usesSentinels {
