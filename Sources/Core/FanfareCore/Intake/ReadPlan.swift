@@ -37,9 +37,12 @@ public struct ReadPlan: Sendable {
         public var isQuiet = false
         /// Whether the place has no project.
         public var isAbsent = false
+        /// Whether another reader of the same worker reads the stream; see ``ReadSplit``.
+        public var isElsewhere = false
 
         /// The demand of a place whose project was removed.
         public static let none = Demand(room: 0, isAbsent: true)
+        public static let elsewhere = Demand(room: 0, isAbsent: true, isElsewhere: true)
     }
 
     /// One read. Streams are named by their position among the projects.
@@ -104,6 +107,8 @@ public struct ReadPlan: Sendable {
         /// Counts the projects that had this place: an answer to a read for an earlier one says nothing about this one.
         var generation = 0
         var sizer = ReadSizer()
+        /// Whether the read in flight is of this stream, too.
+        var isInRead = false
         /// All pending entries have been read.
         var isRecovered = false
         /// The last pending entry that was read; nil before the first page.
@@ -132,9 +137,14 @@ public struct ReadPlan: Sendable {
     public static let quietBlockMs: Int64 = 1_000
     /// While entries are being taken over or are left over, which has to be noticed soon.
     public static let shortBlockMs: Int64 = 20
+    /// Of streams in which nothing has happened for a while.
+    public static let sleepBlockMs: Int64 = 4_000
     private static let pauseMs: Int64 = 20
+    /// While other readers read every stream.
+    private static let elsewherePauseMs: Int64 = 500
     private static let failurePauseMs: Int64 = 200
 
+    private let isSleeper: Bool
     private var streams: [Stream]
     private var isConnected = false
     private var isStopped = false
@@ -152,15 +162,31 @@ public struct ReadPlan: Sendable {
     /// A read may begin.
     public var isIdle: Bool { isConnected && !isStopped && reading == nil }
 
-    public init(streams count: Int) { streams = Array(repeating: Stream(), count: count) }
+    /// - Parameter isSleeper: whether this plan is for the streams that sleep, whose pending entries another one reads.
+    public init(streams count: Int, isSleeper: Bool = false) {
+        self.isSleeper = isSleeper
+        streams = Array(repeating: Stream(isRecovered: isSleeper), count: count)
+    }
 
     /// Adds a stream after the others.
-    public mutating func addStream() { streams.append(Stream()) }
+    public mutating func addStream() { streams.append(Stream(isRecovered: isSleeper)) }
+
+    /// Whether the read in flight is of a stream.
+    public func isReading(_ index: Int) -> Bool { streams.indices.contains(index) && streams[index].isInRead }
+
+    /// Whether the entries of a stream that were pending have been read.
+    public func isRecovered(_ index: Int) -> Bool { streams.indices.contains(index) && streams[index].isRecovered }
+
+    /// Reads a stream's pending entries again: entries that Redis delivered to this consumer were lost.
+    public mutating func recover(stream index: Int) {
+        if streams.indices.contains(index) { streams[index].recoverFromStart() }
+    }
 
     /// Another project has the stream's place now, or the same project again. Its pending entries are read first.
     public mutating func restart(stream index: Int) {
         guard streams.indices.contains(index) else { return }
-        streams[index] = Stream(generation: streams[index].generation + 1)
+        let old = streams[index]
+        streams[index] = Stream(generation: old.generation + 1, isInRead: old.isInRead, isRecovered: isSleeper)
         foundNothing = false
     }
 
@@ -168,10 +194,13 @@ public struct ReadPlan: Sendable {
         switch event {
         case .connected(let demands):
             // The last answer may have been lost with the connection; its entries are pending.
-            for index in streams.indices { streams[index].recoverFromStart() }
+            for index in streams.indices where !isSleeper { streams[index].recoverFromStart() }
+            endRead()
             (isConnected, reading, foundNothing, emptyInARow) = (true, nil, false, 0)
             choose(demands, &actions)
-        case .disconnected: isConnected = false
+        case .disconnected:
+            isConnected = false
+            endRead()
         case .stopped: isStopped = true
         case .ready(let demands): choose(demands, &actions)
         case .waited(let demands):
@@ -180,10 +209,12 @@ public struct ReadPlan: Sendable {
         case .answered(let answer, let demands):
             guard let read = reading else { return }
             reading = nil
+            endRead()
             if apply(answer, of: read) { wait(Self.pauseMs, &actions) } else { choose(demands, &actions) }
         case .failed(let failure):
             guard let read = reading else { return }
             reading = nil
+            endRead()
             switch failure {
             case .groupMissing: actions.append(.createGroups(read.streams))
             case .answerTooLarge: for index in read.streams { streams[index].sizer.answerWasTooLarge() }
@@ -192,6 +223,8 @@ public struct ReadPlan: Sendable {
             wait(Self.failurePauseMs, &actions)
         }
     }
+
+    private mutating func endRead() { for index in streams.indices { streams[index].isInRead = false } }
 
     /// - Returns: whether the same read would find nothing again.
     private mutating func apply(_ answer: Answer, of read: Read) -> Bool {
@@ -221,7 +254,10 @@ public struct ReadPlan: Sendable {
             return read([index], demands, blockMs: nil, after: after, &actions)
         }
         let ready = streams.indices.filter { demands[$0].room > 0 && demands[$0].leftovers != .due }
-        guard !ready.isEmpty else { return wait(Self.pauseMs, &actions) }
+        guard !ready.isEmpty else {
+            let isElsewhere = demands.contains(where: \.isElsewhere) && demands.allSatisfy(\.isAbsent)
+            return wait(isElsewhere ? Self.elsewherePauseMs : Self.pauseMs, &actions)
+        }
         turn %= ready.count
         let inTurn = Array(ready[turn...] + ready[..<turn])
         let most = ReadSizer.streams(inTurn.map { streams[$0].sizer })
@@ -239,6 +275,7 @@ public struct ReadPlan: Sendable {
         let isAwaited = demands.contains { $0.isReclaiming || $0.leftovers != .none }
         if isAwaited { return Self.shortBlockMs }
         let isQuiet = demands.allSatisfy { $0.isAbsent || ($0.isQuiet && $0.room > 0) }
+        if isSleeper { return Self.sleepBlockMs }
         return foundNothing && isQuiet ? Self.quietBlockMs : Self.blockMs
     }
 
@@ -253,6 +290,7 @@ public struct ReadPlan: Sendable {
         let count = min(ReadSizer.count(indices.map { streams[$0].sizer }), room)
         let read = Read(streams: indices, count: count, blockMs: blockMs, after: after)
         reading = read
+        for index in indices { streams[index].isInRead = true }
         generations = indices.map { streams[$0].generation }
         actions.append(.read(read))
     }

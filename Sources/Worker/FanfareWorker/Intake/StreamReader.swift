@@ -13,7 +13,13 @@ final class StreamReader {
     /// By their streams' places in the plan. The place of a project that was removed is empty until another one takes it.
     private var projects: [ProjectRunner?] = []
     private let logger: Logger
-    private var plan = ReadPlan(streams: 0)
+    private var plan: ReadPlan
+    /// Whether this reader is to read the stream of a place; see ``ReadSplit``.
+    var mayRead: (_ place: Int, _ demand: ReadPlan.Demand) -> Bool = { _, _ in true }
+    /// Called before the entries of a place are handed over.
+    var onEntries: (_ place: Int) -> Void = { _ in }
+    /// Called with places of which Redis may have delivered entries that nobody received.
+    var onLost: (_ places: [Int]) -> Void = { _ in }
 
     /// Bytes of an answer that may hold several entries. With the limit of a single one, several
     /// unexpectedly large entries would be held together.
@@ -25,8 +31,10 @@ final class StreamReader {
         loop: EventLoop,
         connection: any CommandConnection,
         consumer: String,
-        logger: Logger
+        logger: Logger,
+        isSleeper: Bool = false
     ) {
+        plan = ReadPlan(streams: 0, isSleeper: isSleeper)
         self.loop = loop
         self.connection = connection
         self.consumer = consumer
@@ -43,6 +51,12 @@ final class StreamReader {
         }
     }
 
+    /// The places of another reader, with nil where a project was removed.
+    func add(_ places: [ProjectRunner?]) {
+        projects += places
+        for _ in places { plan.addStream() }
+    }
+
     /// Entries that a read in flight brings stay pending: the next runner of the project reads them first.
     func remove(_ runner: ProjectRunner) {
         guard let place = projects.firstIndex(where: { $0 === runner }) else { return }
@@ -55,7 +69,10 @@ final class StreamReader {
     func start() {
         connection.onStateChange = { [weak self] state in
             guard let self else { return }
-            handle(state == .ready ? .connected(demands) : .disconnected)
+            guard state != .ready else { return handle(.connected(demands)) }
+            let lost = projects.indices.filter(plan.isReading)
+            handle(.disconnected)
+            if !lost.isEmpty { onLost(lost) }
         }
         connection.connect()
     }
@@ -68,14 +85,18 @@ final class StreamReader {
     /// Reads if there is room for entries now and no read is in flight.
     func readIfPossible() { if plan.isIdle { handle(.ready(demands)) } }
 
+    func isReading(_ place: Int) -> Bool { plan.isReading(place) }
+    func isRecovered(_ place: Int) -> Bool { plan.isRecovered(place) }
+    func recover(_ places: [Int]) { for place in places { plan.recover(stream: place) } }
+
     private var demands: [ReadPlan.Demand] {
-        projects.map { runner in
+        projects.enumerated().map { place, runner in
             guard let runner else { return .none }
             var demand = runner.intake.demand
             if !runner.isReady { (demand.room, demand.isFull) = (0, false) }
             demand.isReclaiming = runner.reclaimer.isClaiming
             demand.isQuiet = runner.context.isQuiet
-            return demand
+            return mayRead(place, demand) ? demand : .elsewhere
         }
     }
 
@@ -119,17 +140,25 @@ final class StreamReader {
 
     /// - Parameter runners: of the streams that were read, when the read began.
     private func received(_ value: RedisValue, _ read: ReadPlan.Read, _ runners: [ProjectRunner]) {
-        let streams = StreamEntry.byStream(value)
+        let isEmpty = StreamEntry.isEmpty(value)
+        let streams = isEmpty ? [] : StreamEntry.byStream(value)
         let entries = runners.map { runner in
             streams.first { $0.stream == runner.context.keys.jobs }?.entries ?? []
         }
         let answer = ReadPlan.Answer(
             largest: entries.map { $0.map(\.byteCount).max() ?? 0 },
             last: StreamEntry.lastID(value),
-            isEmpty: StreamEntry.isEmpty(value)
+            isEmpty: isEmpty
         )
-        for (runner, entries) in zip(runners, entries) where projects.contains(where: { $0 === runner }) {
-            runner.intake.receive(entries)
+        for (index, place) in read.streams.enumerated() {
+            let (intake, new) = (runners[index].intake, entries[index])
+            guard projects[place] === runners[index] else {
+                if !new.isEmpty { onLost([place]) }
+                continue
+            }
+            if !new.isEmpty { onEntries(place) }
+            // Without new entries the intake looks at the entries that wait there.
+            if !new.isEmpty || !intake.isIdle { intake.receive(new) }
         }
         handle(.answered(answer, demands))
     }

@@ -7,13 +7,13 @@ internal import Logging
 internal import RedisTransport
 internal import StreamWire
 
-/// This worker's connections to one Redis server, one for commands and one that reads, and the projects that use them.
+/// This worker's connections to one Redis server, one for commands and one or two that read, and the projects on them.
 ///
 /// All projects share one link to a single server, or to the primary that Sentinels name. In a cluster each project has a
 /// link of its own, since its slot may move without the others.
 final class ServerLink {
     let redis: any CommandConnection
-    let reader: StreamReader
+    let reader: SplitReader
     private(set) var runners: [ProjectRunner] = []
     /// The runners that need ticks: all of a thousand quiet ones would take most of an idle worker's time.
     private var awake: [ProjectRunner] = []
@@ -81,12 +81,7 @@ final class ServerLink {
             )
         }
         redis = connect("fanfare-worker")
-        reader = StreamReader(
-            loop: loop,
-            connection: connect("fanfare-reader"),
-            consumer: configuration.name,
-            logger: logger
-        )
+        reader = SplitReader(loop: loop, consumer: configuration.name, logger: logger, connect: connect)
         timers = SharedTimers(loop: loop)
         quietWatch = QuietWatch(redis: redis, prefix: configuration.prefix, leaseMs: configuration.leaseMs)
         quietWatch.runners = { [weak self] in self?.runners ?? [] }

@@ -17,6 +17,29 @@ import Testing
         return plan
     }
 
+    // MARK: Two readers
+
+    @Test func sleepingReaderReadsNewEntriesOfItsStreamsForLong() {
+        var plan = ReadPlan(streams: 2, isSleeper: true)
+        let demands = [Self.open, .elsewhere]
+        #expect(plan.actions(.connected(demands)) == [.read(.init(streams: [0], count: 1, blockMs: 4_000))])
+        #expect(plan.isReading(0) && !plan.isReading(1) && plan.isRecovered(0))
+        #expect(plan.actions(.answered(.empty, [.elsewhere, .elsewhere])) == [.wait(ms: 500)])
+        #expect(!plan.isReading(0) && plan.isIdle)
+        let other = plan.actions(.ready([.elsewhere, Self.open]))
+        #expect(other == [.read(.init(streams: [1], count: 1, blockMs: 4_000))])
+        #expect(plan.actions(.disconnected).isEmpty && !plan.isReading(1))
+    }
+
+    @Test func lostEntriesAreReadAgain() {
+        var plan = plan(streams: 2)
+        plan.recover(stream: 1)
+        let demands = [Self.open, Self.open]
+        #expect(!plan.isRecovered(1))
+        let actions = plan.actions(.answered(.empty, demands))
+        #expect(actions == [.read(.init(streams: [1], count: 1, after: "0"))])
+    }
+
     // MARK: States
 
     @Test(

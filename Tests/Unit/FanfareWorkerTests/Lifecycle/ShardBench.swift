@@ -97,7 +97,7 @@ final class ShardBench {
     func serve(milliseconds: Int64 = 0, until stop: String = "") {
         loop.advance(milliseconds: milliseconds)
         for (name, connection) in made.connections {
-            if name == "fanfare-reader" {
+            if name == "fanfare-reader" || name == "fanfare-sleeper" {
                 connection.answer(.null)
             } else {
                 connection.serve { $0.name == stop ? nil : $0.usualReply }
