@@ -22,11 +22,8 @@ extension FunctionLibrary {
 
     /// Keeps a worker's lease. Answers a ``RenewReply``.
     public static func renew(_ renewal: Renewal) -> RedisCommand {
-        call(
-            "renew",
-            renewal.keys,
-            ["worker": renewal.worker, "about": renewal.about ?? "", "rests": renewal.rests ? "1" : ""]
-        )
+        let (worker, about, rests) = (renewal.worker, renewal.about ?? "", renewal.rests ? "1" : "")
+        return call("renew", renewal.keys, ["worker": worker, "about": about, "rests": rests])
     }
 
     /// Keeps a worker's leases in several projects of one server. Answers a ``RenewReply`` for each.

@@ -315,10 +315,8 @@ function claim(base, args)
   local worker, most, wanted, wanted_single, window, retries, quota, returned, permits_single, permits_fanout,
     active_fanouts, smear, backlog_limit, news_cursor, refused_cursor, wanted_managed, connection, worker_clock =
     unpack(args, 1, 18)
-  local counter = redis.call('HGET', base .. 'leases', worker)
-  if not counter then return 'fenced' end
+  if not end_rest(base, worker) then return 'fenced' end
   if not is_current(base, worker, connection) then return old_link() end
-  end_rest(base, worker, counter)
   local now, wall = project_ms(base, tonumber(worker_clock))
   local more, control, news = pairs_to_map(args, 19), read_control(base), {}
   apply_answers(base, control, now, more)

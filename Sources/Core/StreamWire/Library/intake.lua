@@ -53,9 +53,7 @@ end
 local function is_unavailable(base, worker, link, common)
   local name = worker .. ' ' .. link
   if common.unavailable[name] == nil then
-    local counter = redis.call('HGET', base .. 'leases', worker)
-    common.unavailable[name] = not counter or not is_current(base, worker, link)
-    if not common.unavailable[name] then end_rest(base, worker, counter) end
+    common.unavailable[name] = not is_current(base, worker, link) or not end_rest(base, worker)
   end
   return common.unavailable[name]
 end

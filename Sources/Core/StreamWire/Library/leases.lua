@@ -35,9 +35,11 @@ local function advance(base, worker, wants_rest)
   return true
 end
 
--- Ends the rest of a worker's lease before the worker is given anything. `counter`: its counter.
-function end_rest(base, worker, counter)
-  if tonumber(counter) >= FIRST_RESTING then advance(base, worker, false) end
+-- Ends the rest of a lease before its worker is given anything. False: the worker has no lease.
+function end_rest(base, worker)
+  local counter = tonumber(redis.call('HGET', base .. 'leases', worker) or nil)
+  if counter and counter >= FIRST_RESTING then advance(base, worker, false) end
+  return counter ~= nil
 end
 
 -- register: announces a worker. Returns 'ok', `news_cursor`: earlier news does not concern the worker, and `counters`, as
