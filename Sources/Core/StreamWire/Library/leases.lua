@@ -132,12 +132,16 @@ end
 local function free_worker(base, worker, is_dead, now)
   write('HDEL', base .. 'ctl', 'quota:' .. worker)
   update_quota(base)
-  local has_stuck, freed = compact.expand_all(base, worker, MOST_COMPACT), 0
+  local has_stuck, freed, raised = compact.expand_all(base, worker, MOST_COMPACT), 0, nil
   local names = redis.call('SMEMBERS', base .. 'claims:' .. worker)
   table.sort(names)
   for _, name in ipairs(names) do
-    if not stuck_jobs[split_name(name)] and try(base, free_one, name, worker, is_dead, now) then freed = freed + 1 end
+    if not stuck_jobs[split_name(name)] then
+      local is_made, reply = try(base, free_one, name, worker, is_dead, now)
+      if is_made then freed = freed + 1 else raised = raised_last(raised, reply) end
+    end
   end
+  if raised then error(raised, 0) end
   -- What is stuck or left stays with the worker, and the next call frees it.
   if has_stuck or freed < #names then return freed end
   in_step(base, '', function()

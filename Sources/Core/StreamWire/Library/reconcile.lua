@@ -39,17 +39,17 @@ local function free_unknown(base, name, worker, is_same_server, now)
   in_step(base, (split_name(name)), take_back, base, name, worker, now, is_unsent and '0' or nil)
 end
 
--- The same for all of them; one that is broken stops no other. Returns their number.
+-- The same for all of them; one that is broken stops no other. Returns their number, and what is to be raised.
 local function free_all_unknown(base, worker, known, is_same_server, now)
-  local names, freed = redis.call('SMEMBERS', base .. 'claims:' .. worker), 0
+  local names, freed, raised = redis.call('SMEMBERS', base .. 'claims:' .. worker), 0, nil
   table.sort(names)
   for _, name in ipairs(names) do
-    if not known[name] and not stuck_jobs[split_name(name)]
-      and try(base, free_unknown, name, worker, is_same_server, now) then
-      freed = freed + 1
+    if not known[name] and not stuck_jobs[split_name(name)] then
+      local is_made, reply = try(base, free_unknown, name, worker, is_same_server, now)
+      if is_made then freed = freed + 1 else raised = raised_last(raised, reply) end
     end
   end
-  return freed
+  return freed, raised
 end
 
 -- reconcile: compares what a worker holds with what Redis has in its name, on each new connection: a reply may be lost,
@@ -59,15 +59,17 @@ end
 function reconcile(base, args)
   local worker, connection, is_same_server = unpack(args, 1, 3)
   if not is_current(base, worker, connection) then return old_link() end
-  local now, known, lost = project_ms(base), {}, {}
+  local now, known, lost, raised = project_ms(base), {}, {}, nil
   for at = 4, #args, 3 do
     local name, call, watermark = unpack(args, at, at + 2)
     known[name] = true
     local is_made, is_lost = try(base, is_forgotten, worker, name, tonumber(call), watermark, now)
-    if is_made and is_lost then lost[#lost + 1] = name end
+    if not is_made then raised = raised_last(raised, is_lost) elseif is_lost then lost[#lost + 1] = name end
   end
   compact.expand_all(base, worker, math.huge, known)
-  local freed = free_all_unknown(base, worker, known, is_same_server == '1', now)
+  local freed, raised_by_unknown = free_all_unknown(base, worker, known, is_same_server == '1', now)
+  raised = raised or raised_by_unknown
+  if raised then error(raised, 0) end
   return { 'outcome', 'ok', 'freed', freed, 'lost', lost }
 end
 

@@ -28,7 +28,7 @@ local function error_of(raised)
   return { err = text }
 end
 
-local append_news, refuse_stuck, commit, make_due, in_step, clean_up, try, plain, guarded
+local append_news, refuse_stuck, commit, make_due, in_step, clean_up, try, raised_last, plain, guarded
 do
 
 local function note_steps(base, steps)
@@ -184,6 +184,12 @@ function try(base, callback, ...)
   local is_made, result = pcall(callback, base, ...)
   if is_made then return true, result end
   return false, (step or making) and clean_up(base, result) or error_of(result)
+end
+
+-- What is raised after a loop of `try`, so that the call is repeated: the first error, except that of a key of another
+-- type, which would come again. `known`: from earlier in the loop.
+function raised_last(known, reply)
+  return known or not string.find(reply.err, '^WRONGTYPE') and reply.err or nil
 end
 
 -- Makes the steps again that failed in earlier calls. Raises an error while a step of the project is stuck.
