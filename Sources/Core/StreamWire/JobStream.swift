@@ -11,6 +11,7 @@ public enum JobStream {
         var command = RedisCommand("EXISTS")
         for keys in projects {
             command.append(keys.base + "jobs_open")
+            command.append(keys.base + "compact")
             command.append(keys.base + "paused")
             command.append(keys.base + "redo")
         }

@@ -213,10 +213,12 @@ import Testing
         }
     }
 
-    /// A worker that holds a compact job is not empty-handed: a quarantined batch waits, and permits flow.
+    /// A worker that holds a compact job is not empty-handed: other workers find it, a quarantined batch waits, and permits
+    /// flow.
     @Test func compactJobCountsAsHeld() async throws {
         try await withBench { bench in
             let job = try await bench.compact("j")
+            #expect(try await bench.call(JobStream.countSigns([keys])).integer == 1, "its worker may die")
             _ = try await bench.call(RedisCommand("RPUSH", keys.base + "suspects", "gone/0"))
             var call = bench.request("w1")
             call.quarantine = .busy

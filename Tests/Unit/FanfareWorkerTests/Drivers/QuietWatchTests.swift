@@ -36,8 +36,8 @@ import Testing
         bench.loop.advance(milliseconds: 200)
         #expect(
             redis.waiting.first { $0.name == "EXISTS" }?.arguments == [
-                "fanfare:{p}:jobs_open", "fanfare:{p}:paused", "fanfare:{p}:redo", "fanfare:{q}:jobs_open",
-                "fanfare:{q}:paused", "fanfare:{q}:redo",
+                "fanfare:{p}:jobs_open", "fanfare:{p}:compact", "fanfare:{p}:paused", "fanfare:{p}:redo",
+                "fanfare:{q}:jobs_open", "fanfare:{q}:compact", "fanfare:{q}:paused", "fanfare:{q}:redo",
             ]
         )
     }
@@ -51,7 +51,7 @@ import Testing
 
     @Test func projectWithAJobClaims() {
         bench.loop.advance(milliseconds: 200)
-        redis.serve { $0.name == "EXISTS" ? ($0.arguments.count == 6 ? .integer(1) : nil) : answer($0) }
+        redis.serve { $0.name == "EXISTS" ? ($0.arguments.count == 8 ? .integer(1) : nil) : answer($0) }
         // Both were counted once more, one by one.
         redis.serve { $0.name == "EXISTS" ? .integer($0.arguments[0].contains("{q}") ? 1 : 0) : nil }
         bench.loop.advance()
