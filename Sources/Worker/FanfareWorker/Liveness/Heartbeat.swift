@@ -214,8 +214,9 @@ final class HeartbeatDriver {
         leases.renewed(project, name: name, until: sentAt + configuration.leaseSpanNs)
         if counters.values.allSatisfy(FunctionLibrary.knowsCompactJobs) {
             restful.insert(project)
-        } else {
-            restful.remove(project)
+        } else if restful.remove(project) != nil {
+            // An older worker has come, which would declare resting leases dead in its other projects, too.
+            leases.renewEach()
         }
         if renewal.rests, let counter = counters[name], FunctionLibrary.isResting(counter) {
             leases.prolongRest(project, renewal.lease, until: sentAt + configuration.restSpanNs)

@@ -209,6 +209,14 @@ import Testing
         for _ in 0..<4 { #expect(turn(bench, counter: "17") == ["w.0.1", "w.0.2"]) }
     }
 
+    /// It shows at first in the project whose lease never rests.
+    @Test func olderWorkerThatComesInterruptsEachRest() throws {
+        let bench = try idle()
+        for _ in 0..<3 { _ = turn(bench) }
+        #expect(turn(bench, counter: "17") == ["w.0.1"])
+        #expect(turn(bench, counter: "17") == ["w.0.1", "(w.0.2)"])
+    }
+
     /// The work came after the renewal that Redis counted as a rest.
     @Test func lateAnswerProlongsNoRestThatHasEnded() throws {
         let bench = try idle()
