@@ -141,8 +141,8 @@ extension OriginConfiguration {
     /// - Parameter isPlain: whether the URL is plain HTTP, which no proxy carries.
     func forTokens(isPlain: Bool) -> OriginConfiguration {
         var configuration = self
-        // Over HTTP/2 one connection carries every exchange.
-        configuration.maximumLanes = 8
+        // Over HTTP/2 one connection carries every exchange; over HTTP/1.1 each needs its own.
+        configuration.maximumLanes = TokenConnections.maximum
         // A token is 16 KiB at most. An answer with a subject token is no larger than a credential.
         configuration.maximumBodyBytes = Credential.maximumBytes
         if isPlain { (configuration.allowsPlainHTTP, configuration.proxy) = (true, nil) }

@@ -24,6 +24,7 @@ final class TokenRefresher: CredentialSource {
     /// Of the exchange in flight, see ``TokenConnections``; nil when no exchange is in flight.
     private var number: Int?
     private var isWaiting = false
+    private var isClosed = false
 
     private(set) var generation = 0
     let fingerprint: UInt64
@@ -69,6 +70,7 @@ final class TokenRefresher: CredentialSource {
     }
 
     func close() {
+        isClosed = true
         endpoints.close()
         end()
         reader.close()
@@ -95,7 +97,7 @@ final class TokenRefresher: CredentialSource {
 
     private func poll() {
         var next = machine
-        guard next.beginFetchIfDue(nowMs: nowMs()) else { return }
+        guard !isClosed, next.beginFetchIfDue(nowMs: nowMs()) else { return }
         let room = { [weak self] in
             self?.isWaiting = false
             self?.poll()

@@ -88,6 +88,14 @@ import Testing
         #expect(begin() != nil, "its exchange has ended")
     }
 
+    @Test func closedCredentialBeginsNoExchange() {
+        let others = (0..<TokenConnections.maximum).map { _ in begin() }
+        refresher.start()
+        refresher.close()
+        if let other = others[0] { bench.context.tokenConnections.end(other) }
+        #expect(endpoints.calls.isEmpty)
+    }
+
     @Test func slowExchangesKeepNoOtherOneBack() {
         for _ in 0..<TokenConnections.maximum { _ = begin() }
         refresher.start()

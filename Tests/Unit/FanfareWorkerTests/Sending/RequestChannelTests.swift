@@ -86,7 +86,7 @@ import Testing
         var origin = OriginConfiguration(proxy: HTTPProxy(address: "http://proxy:3128"))
         origin.maximumLanes = 32
         let tokens = origin.forTokens(isPlain: false)
-        #expect(tokens.maximumLanes == 8 && tokens.maximumBodyBytes == Credential.maximumBytes)
+        #expect(tokens.maximumLanes == TokenConnections.maximum && tokens.maximumBodyBytes == Credential.maximumBytes)
         #expect(tokens.proxy == origin.proxy && !tokens.allowsPlainHTTP)
         let plain = origin.forTokens(isPlain: true)
         #expect(plain.proxy == nil && plain.allowsPlainHTTP)
