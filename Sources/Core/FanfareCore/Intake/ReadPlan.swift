@@ -186,7 +186,8 @@ public struct ReadPlan: Sendable {
     public mutating func restart(stream index: Int) {
         guard streams.indices.contains(index) else { return }
         let old = streams[index]
-        streams[index] = Stream(generation: old.generation + 1, isInRead: old.isInRead, isRecovered: isSleeper)
+        // A read in flight is of the project that had the place before.
+        streams[index] = Stream(generation: old.generation + 1, isRecovered: isSleeper)
         foundNothing = false
     }
 
@@ -256,6 +257,8 @@ public struct ReadPlan: Sendable {
         let ready = streams.indices.filter { demands[$0].room > 0 && demands[$0].leftovers != .due }
         guard !ready.isEmpty else {
             let isElsewhere = demands.contains(where: \.isElsewhere) && demands.allSatisfy(\.isAbsent)
+            // Without a stream of its own there is nothing to find.
+            if isElsewhere { foundNothing = true }
             return wait(isElsewhere ? Self.elsewherePauseMs : Self.pauseMs, &actions)
         }
         turn %= ready.count

@@ -31,6 +31,13 @@ import Testing
         #expect(plan.actions(.disconnected).isEmpty && !plan.isReading(1))
     }
 
+    /// Else a process that is to exit when it is idle would never.
+    @Test func readerWithoutStreamsOfItsOwnHasFoundNothing() {
+        var plan = plan(streams: 2)
+        let actions = plan.actions(.answered(.entries([5, 0]), [.elsewhere, .elsewhere]))
+        #expect(plan.foundNothing && actions == [.wait(ms: 500)])
+    }
+
     @Test func lostEntriesAreReadAgain() {
         var plan = plan(streams: 2)
         plan.recover(stream: 1)
@@ -266,6 +273,7 @@ import Testing
     @Test func blockingReadBeforeARestartDoesNotSayThatNothingWaits() {
         var plan = plan(streams: 1)
         plan.restart(stream: 0)
+        #expect(!plan.isReading(0), "the read in flight is of another project")
         _ = plan.actions(.answered(.empty, [Demand(room: 0)]))
         #expect(!plan.foundNothing)
     }
