@@ -22,8 +22,8 @@ extension FunctionLibrary {
 
     /// Keeps a worker's lease. Answers a ``RenewReply``.
     public static func renew(_ renewal: Renewal) -> RedisCommand {
-        let (worker, about, rests) = (renewal.worker, renewal.about ?? "", renewal.rests ? "1" : "")
-        return call("renew", renewal.keys, ["worker": worker, "about": about, "rests": rests])
+        let (keys, about, rests) = (renewal.keys, renewal.about ?? "", renewal.rests ? "1" : "")
+        return call("renew", keys, ["worker": renewal.worker, "about": about, "rests": rests])
     }
 
     /// Keeps a worker's leases in several projects of one server. Answers a ``RenewReply`` for each.
