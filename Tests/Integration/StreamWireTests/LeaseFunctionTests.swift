@@ -11,15 +11,7 @@ import Testing
     @Test func aWorkerDeclaredDeadIsFenced() async throws {
         try await withBench { bench in
             try await bench.declareDead("w1")
-            let claim = ClaimCall(
-                worker: "w1",
-                most: 1,
-                wanted: 1,
-                wantedSingle: 1,
-                window: 1,
-                retries: 1,
-                quotaPerMinute: 600_000
-            ).command(keys)
+            let claim = bench.request("w1").command(keys)
             #expect(ClaimReply.parse(try await bench.call(claim)) == .fenced)
             let renewal = try await bench.call(FunctionLibrary.renew(.init(keys, worker: "w1")))
             #expect(RenewReply(renewal) == .fenced)
