@@ -21,8 +21,8 @@ enum Command {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        let source = Pipe()
-        let output = Pipe()
+        let source = makePipe()
+        let output = makePipe()
         process.standardInput = source
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

@@ -11,8 +11,8 @@ final class PeerProcess: Sendable {
 
     let port: Int
     private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let input = makePipe()
+    private let output = makePipe()
 
     init(_ arguments: [String], certificate: Certificates.Pair) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")

@@ -40,8 +40,8 @@ final class XMPPPeer {
 
     let port: Int
     private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let input = makePipe()
+    private let output = makePipe()
 
     init(_ scripts: String = "[{}]", identity: Certificates.Identity? = nil) throws {
         let pair = try identity ?? Self.identity.get()

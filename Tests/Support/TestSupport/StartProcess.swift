@@ -8,3 +8,15 @@ private let gate = Locked(())
 public func startProcess(_ process: Process) throws {
     try gate.withLock { _ in try process.run() }
 }
+
+/// A pipe for a process that `startProcess` starts, and that no other process inherits. A process that holds the write
+/// end of another one's pipe by chance keeps its reader waiting for the end of the text.
+public func makePipe() -> Pipe {
+    gate.withLock { _ in
+        let pipe = Pipe()
+        for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
+        return pipe
+    }
+}

@@ -29,6 +29,7 @@ struct CommandRun: Sendable {
     }
 
     /// Runs to the end, on a thread outside the pool that runs tests.
+    /// A command that has not ended after five minutes is killed: what it printed says more than a test without an end.
     /// - Parameter folder: the working directory; nil for that of the tests.
     init(
         _ arguments: [String],
@@ -71,7 +72,11 @@ struct CommandRun: Sendable {
         process.standardOutput = try FileHandle(forWritingTo: out)
         process.standardError = try FileHandle(forWritingTo: err)
         try startProcess(process)
+        let pid = process.processIdentifier
+        let limit = DispatchWorkItem { kill(pid, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 300, execute: limit)
         process.waitUntilExit()
+        limit.cancel()
         return CommandRun(
             status: process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus,
             out: try String(contentsOf: out, encoding: .utf8),

@@ -109,7 +109,7 @@ final class HTTPPeer {
 
     let port: Int
     private let process = Process()
-    private let (input, output) = (Pipe(), Pipe())
+    private let (input, output) = (makePipe(), makePipe())
 
     /// - Parameter protocols: the protocols that the server offers, separated by commas.
     init(certificate: String, key: String, rules: String = "[]", protocols: String = "h2,http/1.1") throws {

@@ -232,7 +232,7 @@ final class ChildServer {
             + "h=functools.partial(http.server.SimpleHTTPRequestHandler,directory=sys.argv[1])\n"
             + "s=http.server.ThreadingHTTPServer(('127.0.0.1',0),h)\n"
             + "print(s.server_port,flush=True)\ns.serve_forever()\n"
-        let output = Pipe()
+        let output = makePipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
         process.arguments = ["-c", program, folder.path]
         process.standardOutput = output

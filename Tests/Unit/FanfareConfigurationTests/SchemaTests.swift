@@ -129,7 +129,7 @@ import Testing
         process.executableURL = URL(fileURLWithPath: try #require(python))
         process.arguments = [Repository.fixture("schema/config_schema.py"), schema]
         process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: input))
-        let output = Pipe()
+        let output = makePipe()
         process.standardOutput = output
         try startProcess(process)
         let data = output.fileHandleForReading.readDataToEndOfFile()

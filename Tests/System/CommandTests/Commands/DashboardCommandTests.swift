@@ -9,7 +9,7 @@ import Testing
 
     @Test func dashboardStartsBeforeRedisAndStopsOnSIGTERM() async throws {
         let process = CommandRun.process(Self.nowhere + ["--listen", "127.0.0.1:0"])
-        let err = Pipe()
+        let err = makePipe()
         process.standardError = err
         process.standardOutput = FileHandle.nullDevice
         try startProcess(process)

@@ -70,7 +70,7 @@ import Testing
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
             // A test process may ignore the signal, which a child inherits.
             process.arguments = ["--default-signal=PIPE", CommandRun.executable.path] + command + link
-            let pipe = Pipe()
+            let pipe = makePipe()
             process.standardOutput = pipe
             try pipe.fileHandleForReading.close()
             try startProcess(process)

@@ -32,7 +32,7 @@ import Testing
         var all = ProcessInfo.processInfo.environment
         all["PATH"] = Self.folder + ":" + (all["PATH"] ?? "")
         process.environment = all.merging(environment) { $1 }
-        let output = Pipe()
+        let output = makePipe()
         process.standardOutput = output
         try startProcess(process)
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

@@ -116,7 +116,7 @@ import Testing
         process.executableURL = URL(fileURLWithPath: try #require(python))
         process.arguments = [Repository.fixture("schema/job_schema.py"), file.path]
         process.standardInput = try FileHandle(forReadingFrom: input)
-        let output = Pipe()
+        let output = makePipe()
         process.standardOutput = output
         try startProcess(process)
         let data = output.fileHandleForReading.readDataToEndOfFile()
