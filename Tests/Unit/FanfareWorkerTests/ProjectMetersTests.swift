@@ -46,7 +46,7 @@ import Testing
 
     @Test func historyHasTheCountsOfSends() {
         let meters = ProjectMeters(project: "p", transport: .v1, registry: registry)
-        #expect(meters.historyTotals.values.allSatisfy { $0 == 0 })
+        #expect(meters.history.isEmpty)
         let sent = Verdict.sent(messageID: "m", canonical: nil)
         for milliseconds: UInt64 in [1, 30, 30, 90_000] {
             meters.count(.answered([sent], isManagement: false, afterNs: milliseconds * 1_000_000))
@@ -62,7 +62,18 @@ import Testing
             "sent": 1, "failed": 3, "retries": 2, "error.INTERNAL": 2, "error.TRANSPORT": 1, "latency.0": 1,
             "latency.3": 2, "latency.12": 1, "maybe_dup": 1,
         ]
-        #expect(HistoryRecord(counts: meters.historyTotals).counts == expected)
+        #expect(meters.history.take().counts == expected)
+        #expect(meters.history.isEmpty && meters.history.take().isEmpty)
+    }
+
+    /// Beyond the maximum number of series, projects share one.
+    @Test func historyOfAProjectHasNoCountsOfOthers() {
+        let all = (0..<MetricRegistry.maximumSeries).map {
+            ProjectMeters(project: "p\($0)", transport: .v1, registry: registry)
+        }
+        all[all.count - 2].count(.finished(.sent, nil, maybeDup: false))
+        #expect(all.last?.history.isEmpty == true)
+        #expect(all[all.count - 2].history.take().counts == ["sent": 1])
     }
 
     /// Redis keeps counts by the number of the bucket, which every version must understand alike.

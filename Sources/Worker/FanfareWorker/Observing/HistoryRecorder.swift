@@ -9,7 +9,7 @@ internal import StreamWire
 final class HistoryRecorder {
     private let project: ProjectContext
     private let gauges: ProjectGauges
-    private var plan: HistoryPlan
+    private var plan = HistoryPlan()
     /// After the end of a slot of ten seconds, so that the workers of a fleet do not write at once.
     private static let delayMs = Int64.random(in: 100...1_500)
     private static let slotMs: Int64 = 10_000
@@ -18,8 +18,6 @@ final class HistoryRecorder {
     init(project: ProjectContext, gauges: ProjectGauges) {
         self.project = project
         self.gauges = gauges
-        // A project that was opened again counts in the same series.
-        plan = HistoryPlan(recorded: project.meters.historyTotals)
     }
 
     func start() {
@@ -34,7 +32,7 @@ final class HistoryRecorder {
     /// Also called once before the worker deregisters.
     func write() {
         guard project.redis.state == .ready, project.isReady,
-            let (number, record) = plan.next(totals: project.meters.historyTotals, isWaiting: gauges.isAnythingWaiting)
+            let (number, record) = plan.next(&project.meters.history, isWaiting: gauges.isAnythingWaiting)
         else { return }
         let command = FunctionLibrary.writeHistory(
             project.keys,

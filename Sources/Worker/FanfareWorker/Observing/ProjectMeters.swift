@@ -35,6 +35,8 @@ final class ProjectMeters {
     private let queueWait: HistogramCell
     private let redisErrors: CounterCell
     private let repairs: CounterCell
+    /// For the project's history in Redis. Management requests are left out of its latencies.
+    var history = HistoryCounts()
 
     init(project: String, transport: Transport, registry: MetricRegistry) {
         func counter(_ metric: Metric, _ value: String) -> CounterCell { registry.counter(metric, project, value) }
@@ -71,9 +73,11 @@ final class ProjectMeters {
             statuses[status.index].add()
             if status == .failed, let error { errors[error]?.add() }
             if maybeDup { maybeDuplicates.add() }
+            history.finished(status, error, maybeDup: maybeDup)
         case .retried(let cause, let delayMs):
             causes[cause.index].add()
             retryDelay.observe(Double(max(0, delayMs)) / 1_000)
+            history.retried()
         case .waited(let milliseconds, let recipients):
             queueWait.observe(Double(max(0, milliseconds)) / 1_000, times: recipients)
         case .tookOver: takeovers.add()
@@ -101,24 +105,7 @@ final class ProjectMeters {
         if held.project { projects.add() }
         if held.server { servers.add() }
         series.latency.observe(Double(afterNs) / 1e9)
-    }
-
-    // MARK: Every ten seconds
-
-    /// What was counted since the start, by the names of ``HistoryRecord``. Management requests are left out of the
-    /// latencies.
-    var historyTotals: [String: Int64] {
-        var totals: [String: Int64] = [:]
-        for status in [ResultStatus.sent, .failed, .unknown] {
-            totals[HistoryRecord.status(status)] = Int64(statuses[status.index].value)
-        }
-        totals[HistoryRecord.maybeDup] = Int64(maybeDuplicates.value)
-        totals[HistoryRecord.retries] = causes.reduce(0) { $0 + Int64($1.value) }
-        for (error, cell) in errors { totals[HistoryRecord.error(error.rawValue)] = Int64(cell.value) }
-        for (bucket, count) in sends.latency.bucketCounts.enumerated() {
-            totals[HistoryRecord.latency(bucket)] = Int64(count)
-        }
-        return totals
+        if !isManagement { history.answered(afterMs: Double(afterNs) / 1e6) }
     }
 
     // MARK: Once a job, a batch or a failure

@@ -92,9 +92,11 @@ import Testing
         #expect(bench.redis.names == [] && bench.redis.namesWhileAway == [])
     }
 
-    /// A project that was opened again counts in the same series.
     @Test func countsOfAnEarlierRunnerAreNotRecordedAgain() {
         count(.sent)
+        recorder.write()
+        #expect(bench.redis.waiting.map(\.words) == [words(1, ["sent", "1"])])
+        bench.redis.answer(.text("ok"))
         let next = HistoryRecorder(project: bench.context, gauges: bench.runner.gauges)
         next.write()
         #expect(bench.redis.waiting.map(\.words) == [words(1)])

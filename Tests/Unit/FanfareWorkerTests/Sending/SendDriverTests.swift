@@ -122,7 +122,7 @@ import Testing
         #expect(bench.redis.waiting.map { Array($0.words.prefix(2)) } == [["record", "j"]])
         bench.redis.answer(.pairs(["outcome": .text("ok")]))
         #expect(bench.context.machine.isEmpty)
-        #expect(bench.context.meters.historyTotals["sent"] == 1)
+        #expect(bench.context.meters.history.take().counts["sent"] == 1)
     }
 
     @Test func watermarkIsWrittenBeforeTheSend() {
