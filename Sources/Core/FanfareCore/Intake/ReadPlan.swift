@@ -139,6 +139,9 @@ public struct ReadPlan: Sendable {
     public static let shortBlockMs: Int64 = 20
     /// Of streams in which nothing has happened for a while.
     public static let sleepBlockMs: Int64 = 4_000
+    /// Of the streams that sleep, as many may give entries in one read before they are read in parts again. Parts of a
+    /// thousand streams cost Redis, for each entry, more than its push.
+    private static let fewAwake = 8
     private static let pauseMs: Int64 = 20
     /// While other readers read every stream.
     private static let elsewherePauseMs: Int64 = 500
@@ -154,7 +157,7 @@ public struct ReadPlan: Sendable {
     private var generations: [Int] = []
     /// Whose turn it is while entries may be too large to read all streams at once.
     private var turn = 0
-    /// Streams in a row that had nothing.
+    /// Streams in a row of which none, or few that sleep, had entries.
     private var emptyInARow = 0
     /// The last read of all streams found nothing, and no later read found anything.
     public private(set) var foundNothing = false
@@ -236,7 +239,8 @@ public struct ReadPlan: Sendable {
             streams[read.streams[0]].recovered(to: answer.last)
             return false
         }
-        emptyInARow = answer.isEmpty ? emptyInARow + read.streams.count : 0
+        let given = answer.largest.count { $0 > 0 }
+        emptyInARow = given <= (isSleeper ? Self.fewAwake : 0) ? emptyInARow + read.streams.count : 0
         if read.blockMs != nil || !answer.isEmpty { foundNothing = answer.isEmpty }
         return answer.isEmpty && read.blockMs == nil && emptyInARow >= read.streams.count + streams.count
     }

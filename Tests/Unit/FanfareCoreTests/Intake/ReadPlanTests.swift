@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FanfareCore
@@ -29,6 +30,32 @@ import Testing
         let other = plan.actions(.ready([.elsewhere, Self.open]))
         #expect(other == [.read(.init(streams: [1], count: 1, blockMs: 4_000))])
         #expect(plan.actions(.disconnected).isEmpty && !plan.isReading(1))
+    }
+
+    /// A push to one of a thousand silent projects does not make Redis look at them in parts.
+    @Test func fewEntriesDoNotEndTheReadOfAllSleepingStreams() throws {
+        var plan = ReadPlan(streams: 64, isSleeper: true)
+        let demands = Array(repeating: Self.open, count: 64)
+        func next(_ event: ReadPlan.Event) throws -> ReadPlan.Read {
+            let actions = plan.actions(event)
+            guard case .read(let read)? = actions.first, actions.count == 1 else {
+                throw TestFailure("not one read: \(actions)")
+            }
+            return read
+        }
+        func given(_ count: Int, of streams: Int) -> ReadPlan.Event {
+            .answered(.entries((0..<streams).map { $0 < count ? 100 : 0 }), demands)
+        }
+        let whole = ReadPlan.Read(streams: Array(0..<64), count: 1, blockMs: 4_000)
+        // In parts at first: the sizes of their entries are not known.
+        var read = try next(.connected(demands))
+        for _ in 0..<200 where read != whole {
+            read = try next(.answered(.emptyOf(read.streams.count), demands))
+        }
+        #expect(read == whole)
+        for few in [1, 8] { #expect(try next(given(few, of: 64)) == whole) }
+        let part = try next(given(9, of: 64))
+        #expect(part.streams.count < 64 && part.blockMs == nil)
     }
 
     /// Else a process that is to exit when it is idle would never.
