@@ -78,5 +78,7 @@ struct IntakeBuffer<Entry: IntakeEntry> {
         return count == 0 && room(now: now) > 0 ? .readable : .due
     }
 
+    var hasLeftovers: Bool { leftoversAt != nil }
+
     mutating func rereadLeftovers() { leftoversAt = nil }
 }

@@ -49,6 +49,9 @@ public struct IntakeMachine<Entry: IntakeEntry> {
     /// No entry waits or is in flight.
     public var isIdle: Bool { buffer.count == 0 }
 
+    /// Whether entries that Redis delivered have to be read again.
+    public var hasLeftovers: Bool { buffer.hasLeftovers }
+
     public func demand(now: UInt64) -> ReadPlan.Demand {
         ReadPlan.Demand(
             room: buffer.room(now: now),

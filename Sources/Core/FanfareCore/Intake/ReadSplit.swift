@@ -2,11 +2,11 @@
 /// of a thousand streams the few with entries have reads of their own, and the others one that lasts long.
 ///
 /// ```
-///          no entry for 15 s, and no other demand
+///          no entry for 15 s, and not wanted
 /// awake ──────────────────────────────────────────► asleep
 ///   ▲                                                 │
 ///   └─────────────────────────────────────────────────┘
-///          an entry, or a demand
+///          an entry, or wanted
 /// ```
 /// A reader leaves a stream to the other one only while that one's read in flight is of the stream: a stream is always read.
 public struct ReadSplit: Sendable {
@@ -31,18 +31,19 @@ public struct ReadSplit: Sendable {
     /// Whether a reader's next read is to be of a stream.
     ///
     /// - Parameters:
+    ///   - isWanted: whether more than new entries is awaited of the stream: its project is not quiet, entries are left
+    ///     over, or entries of dead consumers are taken over.
     ///   - isRecovered: whether the stream's pending entries have been read.
     ///   - isReadByOther: whether the other reader's read in flight is of the stream.
     public mutating func mayRead(
         _ reader: Reader,
         _ place: Int,
-        _ demand: ReadPlan.Demand,
+        isWanted: Bool,
         isRecovered: Bool,
         isReadByOther: Bool,
         now: UInt64
     ) -> Bool {
         if let until = awakeUntil[place], until <= now { awakeUntil[place] = nil }
-        let isWanted = demand.isReclaiming || demand.leftovers != .none || !demand.isQuiet
         let isAsleep = isRecovered && awakeUntil[place] == nil && !isWanted
         guard reader == .sleeping else { return !(isAsleep && isReadByOther) }
         if isAsleep {

@@ -50,7 +50,7 @@ final class Intake {
         return demand
     }
 
-    var hasLeftovers: Bool { demand.leftovers != .none }
+    var hasLeftovers: Bool { machine.hasLeftovers }
 
     func receive(_ entries: [StreamEntry]) {
         // No send begins on news that is older than a second, as a quiet project's is.

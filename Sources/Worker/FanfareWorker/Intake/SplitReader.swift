@@ -79,17 +79,17 @@ final class SplitReader {
             }
             reader.onLost = { [weak self] in self?.waking.recover($0) }
         }
-        waking.mayRead = { [weak self] in self?.mayRead(.waking, $0, $1) ?? true }
-        sleeper.mayRead = { [weak self] in self?.mayRead(.sleeping, $0, $1) ?? false }
+        waking.mayRead = { [weak self] in self?.mayRead(.waking, $0, isWanted: $1) ?? true }
+        sleeper.mayRead = { [weak self] in self?.mayRead(.sleeping, $0, isWanted: $1) ?? false }
         sleeper.start()
     }
 
-    private func mayRead(_ reader: ReadSplit.Reader, _ place: Int, _ demand: ReadPlan.Demand) -> Bool {
+    private func mayRead(_ reader: ReadSplit.Reader, _ place: Int, isWanted: Bool) -> Bool {
         let other = reader == .sleeping ? waking : sleeping
         return split.mayRead(
             reader,
             place,
-            demand,
+            isWanted: isWanted,
             isRecovered: waking.isRecovered(place),
             isReadByOther: other?.isReading(place) ?? false,
             now: loop.now

@@ -15,7 +15,7 @@ final class StreamReader {
     private let logger: Logger
     private var plan: ReadPlan
     /// Whether this reader is to read the stream of a place; see ``ReadSplit``.
-    var mayRead: (_ place: Int, _ demand: ReadPlan.Demand) -> Bool = { _, _ in true }
+    var mayRead: (_ place: Int, _ isWanted: Bool) -> Bool = { _, _ in true }
     /// Called before the entries of a place are handed over.
     var onEntries: (_ place: Int) -> Void = { _ in }
     /// Called with places of which Redis may have delivered entries that nobody received.
@@ -92,11 +92,13 @@ final class StreamReader {
     private var demands: [ReadPlan.Demand] {
         projects.enumerated().map { place, runner in
             guard let runner else { return .none }
+            let (isReclaiming, isQuiet) = (runner.reclaimer.isClaiming, runner.context.isQuiet)
+            // Of a thousand streams, few are this reader's: nothing more is asked of the others.
+            guard mayRead(place, isReclaiming || !isQuiet || runner.intake.hasLeftovers) else { return .elsewhere }
             var demand = runner.intake.demand
             if !runner.isReady { (demand.room, demand.isFull) = (0, false) }
-            demand.isReclaiming = runner.reclaimer.isClaiming
-            demand.isQuiet = runner.context.isQuiet
-            return mayRead(place, demand) ? demand : .elsewhere
+            (demand.isReclaiming, demand.isQuiet) = (isReclaiming, isQuiet)
+            return demand
         }
     }
 

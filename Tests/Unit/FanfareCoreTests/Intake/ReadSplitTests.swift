@@ -5,13 +5,12 @@ import Testing
 /// Which of two readers reads a stream.
 @Suite struct ReadSplitTests {
     private static let second: UInt64 = 1_000_000_000
-    private static let quiet = ReadPlan.Demand(room: 1, isQuiet: true)
 
     private var split = ReadSplit()
 
     private mutating func mayRead(
         _ reader: ReadSplit.Reader,
-        _ demand: ReadPlan.Demand = quiet,
+        isWanted: Bool = false,
         isRecovered: Bool = true,
         isReadByOther: Bool,
         at second: UInt64 = 0
@@ -19,7 +18,7 @@ import Testing
         split.mayRead(
             reader,
             3,
-            demand,
+            isWanted: isWanted,
             isRecovered: isRecovered,
             isReadByOther: isReadByOther,
             now: second * Self.second
@@ -46,18 +45,12 @@ import Testing
         #expect(!mayRead(.waking, isReadByOther: true, at: 15))
     }
 
-    @Test(
-        arguments: [
-            ReadPlan.Demand(room: 1), .init(room: 1, isReclaiming: true, isQuiet: true),
-            .init(room: 1, leftovers: .later, isQuiet: true),
-        ]
-    )
-    mutating func streamWithADemandIsLeftToTheWakingReader(_ demand: ReadPlan.Demand) {
-        #expect(!mayRead(.sleeping, demand, isReadByOther: false))
+    @Test mutating func streamOfWhichMoreIsAwaitedIsLeftToTheWakingReader() {
+        #expect(!mayRead(.sleeping, isWanted: true, isReadByOther: false))
         #expect(mayRead(.sleeping, isReadByOther: true))
-        #expect(mayRead(.waking, demand, isReadByOther: true))
-        #expect(mayRead(.sleeping, demand, isReadByOther: false))
-        #expect(!mayRead(.sleeping, demand, isReadByOther: true))
+        #expect(mayRead(.waking, isWanted: true, isReadByOther: true))
+        #expect(mayRead(.sleeping, isWanted: true, isReadByOther: false))
+        #expect(!mayRead(.sleeping, isWanted: true, isReadByOther: true))
     }
 
     /// The sleeping reader reads new entries only.
