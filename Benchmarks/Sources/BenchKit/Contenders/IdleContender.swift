@@ -37,21 +37,23 @@ struct IdleContender: Contender {
         let served = Patience.now() - started
         // What follows a start once is over: the checks of ten projects take a second.
         try pass(15 + Double(projects) / 10, fleet) {}
-        let before = try callsSoFar(fleet.redis)
         var pushed = 0
-        let (_, reading) = try fleet.meter(sink: nil) {
-            try pass(seconds, fleet) {
-                for project in names.prefix(busy) {
-                    pushed += 1
-                    let job = JobWatch(redis: fleet.redis, project: project, id: "single-\(pushed)")
-                    try job.push(.tokens(#"["token-\#(pushed)"]"#))
-                }
+        let push = {
+            for project in names.prefix(busy) {
+                pushed += 1
+                let job = JobWatch(redis: fleet.redis, project: project, id: "single-\(pushed)")
+                try job.push(.tokens(#"["token-\#(pushed)"]"#))
             }
         }
+        // Each worker learns of each busy project with its first push of it.
+        if busy > 0 { try pass(20, fleet, push) }
+        let before = try callsSoFar(fleet.redis)
+        let first = pushed
+        let (_, reading) = try fleet.meter(sink: nil) { try pass(seconds, fleet, push) }
         let commands = try callsSoFar(fleet.redis) - before
         let wall = reading.wallSeconds
         return reading.sample(
-            sends: max(1, pushed),
+            sends: max(1, pushed - first),
             figures: [
                 Self.redisShare.name: 100 * reading.redisCPUSeconds / wall,
                 Self.workerShare.name: 100 * reading.cpuSeconds / wall / Double(workers),
