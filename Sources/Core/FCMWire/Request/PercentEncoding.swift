@@ -3,7 +3,7 @@ internal import FanfareModel
 /// Percent encoding for URLs and forms. Everything but `A-Z a-z 0-9 - . _ ~` is escaped. A space is `%20`, which reads
 /// the same in a path, a query and a form; `+` does not.
 extension [UInt8] {
-    mutating func appendPercentEncoded(_ text: String) {
+    package mutating func appendPercentEncoded(_ text: String) {
         let digits = Array("0123456789ABCDEF".utf8)
         for byte in text.utf8 {
             if byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) {
