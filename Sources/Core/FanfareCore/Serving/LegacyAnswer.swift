@@ -1,0 +1,99 @@
+internal import FanfareModel
+
+/// Answers a legacy request from the results of its recipients.
+///
+/// The answer to a request with a job is a 200 or a 400: after a 5xx clients send to all tokens again, and some do so
+/// after any answer with a Retry-After. A recipient without a result has a `message_id`, so that no client repeats it.
+public struct LegacyAnswer: Sendable {
+    private let request: LegacyRequest
+    private let job: String
+    private let firstIndex: Int64
+
+    /// - Parameters:
+    ///   - job: the id of the job that the request's recipients are in.
+    ///   - firstIndex: the position of the first of them in the job.
+    public init(to request: LegacyRequest, job: String, firstIndex: Int64 = 0) {
+        (self.request, self.job, self.firstIndex) = (request, job, firstIndex)
+    }
+
+    /// - Parameter results: one for each of ``LegacyRequest/recipients``; nil for those that did not come in time.
+    public func answer(_ results: [ServedResult?]) -> ServedAnswer {
+        precondition(results.count == request.recipients.count, "a result, or its absence, for each recipient")
+        if let problem = results.lazy.compactMap({ $0?.problem }).first { return rejected(problem) }
+        let outcomes = request.slots.map { slot -> LegacyOutcome in
+            switch slot {
+            case .refused(let code): .error(code)
+            case .recipient(let position): outcome(of: results[position], at: position)
+            }
+        }
+        let isBroadcast = request.shape == .broadcast
+        return request.shape.answer(
+            outcomes,
+            number: isBroadcast ? messageNumber(results[0]) : number,
+            failedMembers: results[0]?.failedTokens ?? []
+        ).naming(job)
+    }
+
+    /// The answer to a request whose job a worker rejected: nothing was sent.
+    ///
+    /// - Parameter problem: the reason, as `path: rule`.
+    public func rejected(_ problem: String) -> ServedAnswer {
+        let reason = LegacyFault.Reason(problem: problem)
+        return LegacyFault(reason, shape: request.shape, tokens: request.slots.count).answer.naming(job)
+    }
+
+    private func outcome(of result: ServedResult?, at position: Int) -> LegacyOutcome {
+        if let result, let code = LegacyCode(result) { return .error(code) }
+        let deferred = "fanfare:\(job):\(firstIndex + Int64(position))"
+        return .accepted(id: Self.ownID(result) ?? deferred, canonical: result?.canonical)
+    }
+
+    /// FCM's own id of a topic's message if that is a number; else ``number``.
+    private func messageNumber(_ result: ServedResult?) -> Int64 {
+        guard let own = Self.ownID(result).flatMap({ Int64($0) }), own > 0 else { return number }
+        return own
+    }
+
+    /// FCM's id without `projects/{p}/messages/`; nil if there is none.
+    private static func ownID(_ result: ServedResult?) -> String? {
+        let parts = result?.messageID?.split(separator: "/", omittingEmptySubsequences: false)
+        guard let id = parts?.last, !id.isEmpty else { return nil }
+        return String(id)
+    }
+
+    /// A number of 63 bits, never 0, that is the same each time the request is answered.
+    private var number: Int64 { max(1, Int64(ByteHash.of("\(job):\(firstIndex)") >> 1)) }
+}
+
+extension LegacyAnswer {
+    /// Refuses a missing or wrong key, and one that may not send. The reference has 401 for each; python-gcm repeats a 403.
+    public static func unauthorized(_ sentence: String) -> ServedAnswer { .text(sentence + "\n", status: 401) }
+
+    /// Refuses a body beyond the limit. PyFCM would repeat it after a Retry-After.
+    public static func tooLarge(maximumBytes: Int) -> ServedAnswer {
+        .text("The request has more than \(maximumBytes) bytes\n", status: 413)
+    }
+
+    /// Refuses a request beyond the key's rate.
+    public static func tooManyRequests(retryAfterSeconds: Int) -> ServedAnswer {
+        refusal("Too many requests\n", status: 429, retryAfterSeconds)
+    }
+
+    /// Refuses a request of which nothing was sent. Clients repeat it.
+    public static func unavailable(retryAfterSeconds: Int) -> ServedAnswer {
+        refusal("Unavailable\n", status: 503, retryAfterSeconds)
+    }
+
+    /// PyFCM reads an integer of seconds and fails on a date.
+    private static func refusal(_ text: String, status: Int, _ retryAfterSeconds: Int) -> ServedAnswer {
+        .text(text, status: status, headers: [.init("Retry-After", String(max(1, retryAfterSeconds)))])
+    }
+}
+
+extension ServedAnswer {
+    fileprivate func naming(_ job: String) -> ServedAnswer {
+        var answer = self
+        answer.headers.append(Header("X-Fanfare-Job", job))
+        return answer
+    }
+}

@@ -1,0 +1,158 @@
+import FanfareJSON
+import FanfareModel
+import Testing
+
+@testable import FanfareCore
+
+@Suite struct LegacyAnswerTests {
+    private static let id = "projects/demo/messages/0:1500415314455276%31bd1c9631bd1c96"
+
+    private static func answer(_ body: String, _ results: [ServedResult?], firstIndex: Int64 = 0) throws
+        -> ServedAnswer
+    {
+        LegacyAnswer(to: try LegacySample.json(body), job: "J", firstIndex: firstIndex).answer(results)
+    }
+
+    private static func object(_ answer: ServedAnswer) throws -> JSONObject {
+        try #require(try JSONParser.parse(answer.body).object)
+    }
+
+    @Test func multicastHasAResultForEachTokenInTheRequestsOrder() throws {
+        let answer = try Self.answer(
+            #"{"registration_ids":["a","b c","d","a","e","f"]}"#,
+            [
+                LegacySample.sent(Self.id), LegacySample.failed(.unregistered), nil,
+                LegacySample.sent(Self.id, canonical: "new:f"),
+            ],
+            firstIndex: 7
+        )
+        let sent = #"{"message_id":"0:1500415314455276%31bd1c9631bd1c96"}"#
+        let results = [
+            sent, #"{"error":"InvalidRegistration"}"#, #"{"error":"NotRegistered"}"#, sent,
+            #"{"message_id":"fanfare:J:9"}"#,
+            #"{"message_id":"0:1500415314455276%31bd1c9631bd1c96","registration_id":"new:f"}"#,
+        ]
+        let object = try Self.object(answer)
+        #expect(object["results"]?.jsonText == "[\(results.joined(separator: ","))]")
+        #expect(object.members.map(\.key) == ["multicast_id", "success", "failure", "canonical_ids", "results"])
+        #expect(object["success"] == 4)
+        #expect(object["failure"] == 2)
+        #expect(object["canonical_ids"] == 1)
+        #expect(answer.status == 200)
+        #expect(answer.type == "application/json; charset=UTF-8")
+        #expect(answer.headers == [.init("X-Fanfare-Job", "J")])
+    }
+
+    @Test func oneTokenHasAllFiveMembers() throws {
+        let object = try Self.object(try Self.answer(#"{"to":"a"}"#, [LegacySample.sent(Self.id)]))
+        let counts = ["success", "failure", "canonical_ids"].map { object[$0] }
+        #expect(counts == [1, 0, 0])
+        #expect(object["results"]?.array?.count == 1)
+    }
+
+    @Test(arguments: [nil, "", "projects/demo/messages/"])
+    func sentResultWithoutAnIDGetsTheJobs(messageID: String?) throws {
+        let answer = try Self.answer(#"{"to":"a"}"#, [LegacySample.sent(messageID)])
+        #expect(LegacySample.body(answer).contains(#""results":[{"message_id":"fanfare:J:0"}]"#))
+    }
+
+    /// go-fcm reads 64 bits with a sign. A repeated answer has the same number.
+    @Test func numberIsStablePositiveAndTheRequestsOwn() throws {
+        var numbers = Set<Int64>()
+        for job in 0..<2_000 {
+            let answer = LegacyAnswer(to: try LegacySample.json(#"{"to":"a"}"#), job: "1700000000000-\(job)")
+            let number = try #require(try Self.object(answer.answer([nil]))["multicast_id"]?.number?.int64)
+            #expect(number > 0)
+            #expect(try Self.object(answer.answer([LegacySample.sent("x")]))["multicast_id"]?.number?.int64 == number)
+            numbers.insert(number)
+        }
+        #expect(numbers.count == 2_000)
+        let joined = try Self.object(try Self.answer(#"{"to":"a"}"#, [nil], firstIndex: 1))["multicast_id"]
+        #expect(joined != (try Self.object(try Self.answer(#"{"to":"a"}"#, [nil]))["multicast_id"]))
+    }
+
+    @Test(arguments: [#"{"to":"/topics/t"}"#, #"{"condition":"'a' in topics"}"#])
+    func topicAndConditionHaveAnIntegerOrAnError(body: String) throws {
+        let own = try Self.answer(body, [LegacySample.sent("projects/demo/messages/6538123456789")])
+        #expect(LegacySample.body(own) == #"{"message_id":6538123456789}"#)
+        for result in [nil, LegacySample.sent(Self.id), LegacySample.sent("fake_message_id"), LegacySample.sent("-5")] {
+            let object = try Self.object(try Self.answer(body, [result]))
+            #expect(object.members.map(\.key) == ["message_id"])
+            #expect((object["message_id"]?.number?.int64 ?? 0) > 0)
+        }
+        let failed = try Self.answer(body, [LegacySample.failed(.quotaExceeded, kind: .topic)])
+        #expect(LegacySample.body(failed) == #"{"error":"TopicsMessageRateExceeded"}"#)
+        #expect(failed.status == 200)
+    }
+
+    private static let groups: [(ServedResult?, String)] = [
+        (LegacySample.sent(""), #"{"success":1,"failure":0}"#), (nil, #"{"success":1,"failure":0}"#),
+        (LegacySample.sent("", failed: ["x", "y"]), #"{"success":1,"failure":2,"failed_registration_ids":["x","y"]}"#),
+        (LegacySample.failed(.unavailable, kind: .group), #"{"success":0,"failure":1}"#),
+    ]
+
+    @Test(arguments: groups)
+    func groupHasCountsAndNoResults(result: ServedResult?, expected: String) throws {
+        #expect(LegacySample.body(try Self.answer(#"{"notification_key":"K"}"#, [result])) == expected)
+    }
+
+    private static let lines: [(ServedResult?, String)] = [
+        (LegacySample.sent(id), "id=0:1500415314455276%31bd1c9631bd1c96"), (nil, "id=fanfare:J:0"),
+        (LegacySample.sent(id, canonical: "n:w"), "id=0:1500415314455276%31bd1c9631bd1c96\nregistration_id=n%3Aw"),
+        (LegacySample.sent("a=b\nc"), "id=a%3Db%0Ac"), (LegacySample.failed(.unregistered), "Error=NotRegistered"),
+        (LegacySample.failed(.unavailable), "Error=Unavailable"),
+    ]
+
+    @Test(arguments: lines)
+    func plainTextIsLinesOfOneEqualsSignEach(result: ServedResult?, expected: String) throws {
+        let request = try LegacySample.text("registration_id=a")
+        let answer = LegacyAnswer(to: request, job: "J").answer([result])
+        #expect(LegacySample.body(answer) == expected)
+        #expect(answer.status == 200)
+        #expect(answer.type == "text/plain; charset=UTF-8")
+        for line in expected.split(separator: "\n") { #expect(line.count { $0 == "=" } == 1) }
+    }
+
+    @Test(arguments: [
+        ("message.data.from: reserved key", 200, "InvalidDataKey"),
+        ("message.time_to_live: must be an integer from 0 to 2419200", 200, "InvalidTtl"),
+        ("message: 5000 bytes of data and notification, at most 4096", 200, "MessageTooBig"),
+        ("message.priority: has no counterpart in plain text", 400, "InvalidParameters: priority: has no counterpart"),
+        ("expires_at: in the past", 400, "InvalidParameters: expires_at: in the past\n"),
+    ])
+    func rejectedJobIsAnsweredLikeAFault(problem: String, status: Int, text: String) throws {
+        let request = try LegacySample.json(#"{"to":"a"}"#)
+        let answer = LegacyAnswer(to: request, job: "J").rejected(problem)
+        #expect(answer.status == status)
+        #expect(LegacySample.body(answer).contains(text))
+        #expect(answer.headers == [.init("X-Fanfare-Job", "J")])
+        var result = LegacySample.failed(.invalidArgument)
+        result.problem = problem
+        #expect(LegacyAnswer(to: request, job: "J").answer([result]) == answer)
+    }
+
+    /// No outcome of a recipient makes a client send to all of them again.
+    @Test func answerOfAJobIsA200WithoutRetryAfter() throws {
+        let results = ErrorCode.allCases.map { LegacySample.failed($0) } + [LegacySample.sent(Self.id)]
+        for result in results {
+            for body in [#"{"to":"a"}"#, #"{"to":"/topics/t"}"#, #"{"notification_key":"K"}"#] {
+                let answer = try Self.answer(body, [result])
+                #expect(answer.status == 200)
+                #expect(answer.headers.map(\.name) == ["X-Fanfare-Job"])
+            }
+        }
+    }
+
+    private static let refusals: [(ServedAnswer, Int, String?)] = [
+        (LegacyAnswer.unauthorized("Unknown key"), 401, nil), (LegacyAnswer.tooLarge(maximumBytes: 1), 413, nil),
+        (LegacyAnswer.tooManyRequests(retryAfterSeconds: 12), 429, "12"),
+        (LegacyAnswer.unavailable(retryAfterSeconds: 0), 503, "1"),
+    ]
+
+    @Test(arguments: refusals)
+    func refusalIsTextAndOnlyATemporaryOneHasARetryAfter(answer: ServedAnswer, status: Int, retryAfter: String?) {
+        #expect(answer.status == status)
+        #expect(answer.type == "text/plain; charset=UTF-8")
+        #expect(answer.headers == (retryAfter.map { [ServedAnswer.Header("Retry-After", $0)] } ?? []))
+    }
+}
