@@ -1,0 +1,44 @@
+public import FanfareModel
+
+/// SHA-256 of a key. Two digests are compared in constant time, and printing shows none.
+public struct KeyDigest: Hashable, Sendable, Redacted {
+    public static let byteCount = 32
+
+    /// The digest, eight bytes each, the first byte highest.
+    private let first, second, third, fourth: UInt64
+
+    /// - Returns: nil unless there are 32 bytes.
+    public init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        var rest = bytes[...]
+        func word() -> UInt64 {
+            defer { rest = rest.dropFirst(8) }
+            return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        (first, second, third, fourth) = (word(), word(), word(), word())
+    }
+
+    /// - Returns: nil unless the text is 64 hexadecimal digits, in either case.
+    public init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap(\.hexDigitValue)
+        guard digits.count == text.utf8.count, digits.count == 2 * Self.byteCount else { return nil }
+        self.init(stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+    }
+
+    /// 64 hexadecimal digits in lower case.
+    public var hexadecimal: String {
+        [first, second, third, fourth].map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    public static func == (left: KeyDigest, right: KeyDigest) -> Bool {
+        let difference =
+            (left.first ^ right.first) | (left.second ^ right.second) | (left.third ^ right.third)
+            | (left.fourth ^ right.fourth)
+        return difference == 0
+    }
+
+    public var description: String { "[digest]" }
+}
