@@ -32,6 +32,7 @@ public struct Configuration: Equatable, Sendable {
     /// Whether workers index results by token.
     public var tokenIndex = true
     public var retention = Retention()
+    public var gateway = Gateway()
     public var worker = Worker()
     /// Values that are allowed and probably mistakes: one sentence each.
     public var warnings: [String] = []

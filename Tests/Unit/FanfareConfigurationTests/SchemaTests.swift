@@ -22,6 +22,9 @@ import Testing
         "proxy: \"http://p:1\"\nproxy_user: u\nproxy_password_file: f",
         "x-defaults: { a: [1] }\nx-none:\n",
         "http_engine: nghttp2", "http_engine: curl\nprojects: { a: { transport: xmpp, http_engine: nghttp2 } }",
+        "gateway: { listen: \"unix:/run/fanfare/gateway.sock\", wait_ms: 0, keys_dir: gateway-keys.d }",
+        "gateway: { listen: 0.0.0.0:8443, cert_file: gateway.pem, key_file: gateway.key, max_waiting: 1 }",
+        "gateway: { listen: \"[::]:8443\", behind_proxy: true, wait_ms: 60000, max_connections: 1000000 }",
         "worker: { drain_ms: 0, max_in_flight: 100000 }", "log: { level: trace, format: json }",
     ]
 
@@ -43,7 +46,10 @@ import Testing
         "projects: { a: { endpoint: \"http://localhost\" } }", "projects: { a: { endpoint: \"https://localhost/x\" } }",
         "projects: { a: { host: \"https://localhost\" } }", "projects: { a: { topics: [news] } }",
         "projects: { a: { topics: { \"a b\": 1 } } }", "projects: { a: { topics: { news: -1 } } }",
-        "http_engine: nio", "projects: { a: { http_engine: h3 } }", "http_engine: [curl]",
+        "gateway: { wait_ms: 60001 }", "gateway: { wait_ms: -1 }", "gateway: { max_waiting: 0 }",
+        "gateway: { max_connections: 0 }", "gateway: { behind_proxy: maybe }", "gateway: { listen: 8470 }",
+        "gateway: { keys_dir: [a] }", "gateway: { keys: a }", "http_engine: nio",
+        "projects: { a: { http_engine: h3 } }", "http_engine: [curl]",
         "projects: { a: { smear: 1 } }", "projects: { a: { quota_per_minute: 0 } }",
     ]
 

@@ -17,6 +17,8 @@ enum SettingReference {
         }
         lines += ["### General", ""]
         table(Settings.general)
+        lines += ["", "### Gateway", ""]
+        table(Settings.gateway)
         lines += ["", "### Worker", ""]
         table(Settings.worker)
         lines += ["", "### Projects", ""]

@@ -97,6 +97,7 @@ import Testing
         #expect(keys { $0.admin.listen = ListenAddress("127.0.0.1:0") } == ["admin"])
         #expect(keys { $0.backlogLimit = 7 } == ["backlog_limit"])
         #expect(keys { $0.tokenIndex = false } == ["token_index"])
+        #expect(keys { $0.gateway.waitMs = 7 } == [], "no worker reads it")
         #expect(keys { $0.retention.jobHours = 7 } == ["retention"])
         #expect(keys { $0.worker.watermarkStep = 7 } == ["worker"])
         #expect(

@@ -63,6 +63,29 @@ public struct ConfiguredFile: Equatable, Sendable, Redacted {
         }
     }
 
+    /// The names of a folder's entries, hidden ones included.
+    ///
+    /// - Throws: why the folder cannot be read, or that it has more entries.
+    func entries(limit: Int) throws(ConfigurationError) -> [String] {
+        guard let names = Self.entries(of: path, limit: limit) else { throw fault(String(cString: strerror(errno))) }
+        guard names.count <= limit else { throw fault("more than \(limit) entries") }
+        return names
+    }
+
+    /// The names of a folder's entries, at most one above the limit; nil if it cannot be read.
+    static func entries(of path: String, limit: Int) -> [String]? {
+        guard let folder = opendir(path) else { return nil }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while names.count <= limit, let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
     static let contentSentence =
         "holds the content of a file, not its path: write it to a file (mode 0600) and name that file"
 

@@ -7,7 +7,7 @@ struct SecretReader {
     private(set) var faults: [String] = []
     /// How to get the missing files, if the sandbox writes them; nil otherwise.
     private(set) var hint: String?
-    private var concerns: [Concern] = []
+    private(set) var concerns: [Concern] = []
     private var startContents: [String: Int] = [:]
 
     private static let maximumCertificateBytes = 4 << 20
@@ -204,14 +204,22 @@ struct SecretReader {
     }
 
     private mutating func checkCertificates() {
-        for file in [configuration.caFile, configuration.redis.certificateFile].compactMap({ $0 }) {
-            let bytes = read(file, limit: Self.maximumCertificateBytes, isSecret: false, isPEM: true)
-            guard let bytes, !String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
-                continue
-            }
+        check(certificate: configuration.caFile)
+        check(certificate: configuration.redis.certificateFile, key: configuration.redis.keyFile)
+    }
+
+    mutating func checkGateway() {
+        check(certificate: configuration.gateway.certificateFile, key: configuration.gateway.keyFile)
+    }
+
+    private mutating func check(certificate: ConfiguredFile?, key: ConfiguredFile? = nil) {
+        if let file = certificate,
+            let bytes = read(file, limit: Self.maximumCertificateBytes, isSecret: false, isPEM: true),
+            !String(decoding: bytes, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----")
+        {
             faults.append("\(file): the file holds no certificate; give one in PEM, with its BEGIN and END lines")
         }
-        if let file = configuration.redis.keyFile { _ = read(file, limit: Self.maximumKeyBytes, isPEM: true) }
+        if let key { _ = read(key, limit: Self.maximumKeyBytes, isPEM: true) }
     }
 
     // MARK: Files

@@ -6,10 +6,10 @@ public enum ListenAddress: Equatable, Sendable, CustomStringConvertible {
     case tcp(host: String, port: Int)
     case unix(path: String)
 
-    /// Reads `host:port` or `unix:///path`; nil for any other text.
+    /// Reads `host:port`, `unix:///path` or `unix:/path`; nil for any other text.
     public init?(_ text: String) {
-        if text.hasPrefix("unix://") {
-            let path = text.dropFirst(7)
+        if text.hasPrefix("unix:/") {
+            let path = text.dropFirst(text.hasPrefix("unix://") ? 7 : 5)
             // The limit of sockaddr_un.sun_path.
             guard path.hasPrefix("/"), path.utf8.count > 1, path.utf8.count < 108 else { return nil }
             self = .unix(path: String(path))

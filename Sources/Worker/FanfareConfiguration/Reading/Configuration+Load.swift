@@ -123,6 +123,7 @@ extension Configuration {
         if (redis.certificateFile == nil) != (redis.keyFile == nil) {
             faults.append("redis: cert_file and key_file go together")
         }
+        faults += gateway.contradictions()
         if redis.user != nil, let info = Self.userInfo(of: redis.url.value), !info.hasPrefix(":") {
             faults.append("redis.user: redis.url names a user too; leave one out")
         }
@@ -183,6 +184,9 @@ extension Configuration {
             for (path, isGiven) in given where isGiven {
                 warnings.append("\(path): has no effect unless redis.url begins with redis-sentinel://")
             }
+        }
+        if gateway.isBehindProxy, gateway.certificateFile != nil {
+            warnings.append("gateway.cert_file: has no effect with gateway.behind_proxy, which means plain HTTP")
         }
         return warnings
             + projects.filter { $0.legacyBody != .json && $0.traits == $0.transport.traits() }.map {

@@ -167,12 +167,12 @@ struct ConfigurationFile {
         return " (\(name)line \(node.line))"
     }
 
-    private static func isNull(_ node: YAMLNode) -> Bool {
+    static func isNull(_ node: YAMLNode) -> Bool {
         guard case .scalar(let scalar) = node, scalar.isPlain else { return false }
         return ["", "~", "null", "Null", "NULL"].contains(scalar.text)
     }
 
-    private static func describe(_ error: YAMLError) -> String {
+    static func describe(_ error: YAMLError) -> String {
         switch error {
         case .syntax(let fault, let line): return "not YAML: \(line.map { "line \($0): " } ?? "")\(fault)"
         case .keysGivenTwice(let keys):

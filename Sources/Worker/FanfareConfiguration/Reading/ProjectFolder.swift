@@ -1,5 +1,4 @@
 internal import FanfareModel
-internal import Glibc
 
 /// A file of `projects_dir`, which holds the settings of the project that its name says.
 struct ProjectFile: Equatable, Sendable {
@@ -31,8 +30,7 @@ public enum ProjectFolder {
     /// - Throws: why the folder cannot be read.
     static func read(_ folder: ConfiguredFile, omitting omitted: Set<String>) throws(ConfigurationError) -> Content {
         let path = folder.path.hasSuffix("/") ? folder.path : folder.path + "/"
-        guard let names = entries(of: path) else { throw folder.fault(String(cString: strerror(errno))) }
-        guard names.count <= maximumEntries else { throw folder.fault("more than \(maximumEntries) entries") }
+        let names = try folder.entries(limit: maximumEntries)
         var content = Content()
         var others: [String] = []
         for name in names.sorted() where !name.hasPrefix(".") {
@@ -66,21 +64,8 @@ public enum ProjectFolder {
     /// without an effect.
     public static func files(in folder: String) -> [String] {
         let path = folder.hasSuffix("/") ? folder : folder + "/"
-        return (entries(of: path) ?? []).filter { project(of: $0) != nil }.map { path + $0 }
-    }
-
-    /// The names of a folder's entries, at most ``maximumEntries`` and one; nil if it cannot be read.
-    private static func entries(of path: String) -> [String]? {
-        guard let folder = opendir(path) else { return nil }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while names.count <= maximumEntries, let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
+        let names = ConfiguredFile.entries(of: path, limit: maximumEntries) ?? []
+        return names.filter { project(of: $0) != nil }.map { path + $0 }
     }
 
     private static func project(of name: String) -> String? {

@@ -90,7 +90,7 @@ public enum SettingSchema {
         case .collector: return text("^https?://[^/?#@\\s]+(/[^?#\\s]*)?$")
         case .proxy: return text("^http://([^/?#\\s]+@)?[^/?#@\\s]+/?$")
         case .redisURL: return text("^(rediss?|rediss?-sentinel|rediss?-cluster|unix)://")
-        case .address: return text("^(unix:///.+|.+:[0-9]{1,5})$")
+        case .address: return text("^(unix:(//)?/.+|.+:[0-9]{1,5})$")
         case .host: return text("^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])$")
         case .hosts:
             return ["type": "array", "items": .object(text("^[A-Za-z0-9][A-Za-z0-9.-]*$"))]

@@ -101,6 +101,7 @@ extension ConfiguredFile: SettingValue {
 extension ListenAddress: SettingValue {
     static var kind: Setting.Kind { .address }
     init(_ given: GivenValue) { self = given.read(ListenAddress(given.text)) }
+    var text: String { description }
 }
 
 extension Array: SettingValue where Element == String {

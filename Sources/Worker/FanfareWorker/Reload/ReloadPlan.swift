@@ -71,7 +71,7 @@ extension WorkerConfiguration {
         (left.projects, left.projectsFolder, left.allowedHosts, left.httpEngine) = (
             right.projects, right.projectsFolder, right.allowedHosts, right.httpEngine
         )
-        (left.warnings, left.file) = (right.warnings, right.file)
+        (left.warnings, left.file, left.gateway) = (right.warnings, right.file, right.gateway)
         return left == right ? keys : keys + ["other settings"]
     }
 
