@@ -28,6 +28,7 @@ struct Fanfare: AsyncParsableCommand {
                 name: "Worker",
                 subcommands: [
                     InitCommand.self, ConfigCommand.self, DoctorCommand.self, WorkerCommand.self, FunctionsCommand.self,
+                    GatewayCommand.self,
                 ]
             ),
             CommandGroup(name: "Producer", subcommands: [SendCommand.self, TopicCommand.self, GroupCommand.self]),

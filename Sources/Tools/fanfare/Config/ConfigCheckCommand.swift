@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FCMWire
 internal import FanfareConfiguration
+internal import FanfareCore
 internal import FanfareJSON
 internal import FanfareModel
 
@@ -25,22 +26,28 @@ struct ConfigCheckCommand: ParsableCommand {
     func run() throws {
         let configuration: Configuration
         let secrets: Secrets
+        let gateway: GatewayFiles
         do throws(ConfigurationError) {
             configuration = try options.load()
             secrets = try configuration.loadCheckedSecrets()
             _ = try configuration.deployment(secrets.redis)
+            gateway = try configuration.loadGateway()
         } catch {
             report(error)
             throw ExitCode(Outcome.configuration.rawValue)
         }
-        let warnings = configuration.warnings + secrets.warnings
-        report(ConfigurationError(faults: [], warnings: warnings), configuration, secrets)
+        let warnings = configuration.warnings + (secrets.concerns + gateway.concerns).map(\.sentence)
+        report(ConfigurationError(faults: [], warnings: warnings), configuration, secrets, gateway)
         guard !json else { return }
         if let file = configuration.file { Console.line("file \(file)") }
         for project in configuration.projects {
             let credential = secrets.credentials[project.id]
             let identity = credential?.kind == .serviceAccount ? "" : credential.map { ", \($0)" } ?? ""
             Console.line("project \(project.id): \(project.transport.rawValue), \(project.destination)\(identity)")
+        }
+        if configuration.gateway.keysFolder != nil {
+            let count = gateway.keys.keys.count
+            Console.line("gateway \(configuration.gateway.listen): \(count == 1 ? "1 key" : "\(count) keys")")
         }
         if let telemetry = TelemetryLine(configuration.telemetry) { Console.line(telemetry.text) }
         let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
@@ -50,7 +57,8 @@ struct ConfigCheckCommand: ParsableCommand {
     private func report(
         _ found: ConfigurationError,
         _ configuration: Configuration? = nil,
-        _ secrets: Secrets? = nil
+        _ secrets: Secrets? = nil,
+        _ gateway: GatewayFiles? = nil
     ) {
         if json {
             var object: JSONObject = [
@@ -68,6 +76,12 @@ struct ConfigCheckCommand: ParsableCommand {
                     return .object(listed)
                 }
                 object["projects"] = .array(list)
+            }
+            if let settings = configuration?.gateway, settings.keysFolder != nil, let gateway {
+                object["gateway"] = .object([
+                    "listen": .string("\(settings.listen)"),
+                    "keys": .number(JSONNumber(Int64(gateway.keys.keys.count))),
+                ])
             }
             object["telemetry"] = configuration.flatMap { TelemetryLine($0.telemetry) }?.json
             Console.json(object)

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FanfareClient
 internal import FanfareConfiguration
+internal import FanfareCore
 internal import FanfareModel
 internal import FanfareRedis
 
@@ -9,6 +10,12 @@ enum Completion {
     /// The projects of the configuration that the command line names.
     static let projects = CompletionKind.custom { (words: [String], _: Int, _: String) -> [String] in
         configuration(words)?.projects.map(\.id) ?? []
+    }
+
+    /// The names of the keys in `gateway.keys_dir`.
+    static let gatewayKeys = CompletionKind.custom { (words: [String], _: Int, _: String) -> [String] in
+        let keys = configuration(words)?.gateway.keysFolder.flatMap { try? GatewayKeys.read($0) }
+        return keys?.entries.map(\.key.name) ?? []
     }
 
     /// The ids of up to 100 jobs that are not over.

@@ -1,5 +1,7 @@
+internal import FanfareCore
+
 /// Masks secrets in any text by their shape: registration tokens, OAuth access tokens, signed assertions, server keys,
-/// private keys, and passwords in URLs.
+/// keys of the gateway, private keys, and passwords in URLs.
 ///
 /// A last defence for logs: no code logs a token, but a peer may repeat one in its error. Other text of the same shape
 /// is cut too.
@@ -27,7 +29,7 @@ enum TokenMask {
 
     private static func isSecret(_ run: Substring) -> Bool {
         run.count > longest || run.contains(":APA91b") || run.hasPrefix("ya29.")
-            || (run.hasPrefix("AIza") && run.count >= 35)
+            || (run.hasPrefix("AIza") && run.count >= 35) || (run.contains(GatewayKey.prefix) && run.count >= 40)
             || (run.hasPrefix("eyJ") && run.count > 40 && run.contains("."))
     }
 

@@ -61,6 +61,7 @@ import Testing
             tls: \(section("tls."))
             admin: \(section("admin.", #"listen: "127.0.0.1:0""#))
             telemetry: \(section("telemetry."))
+            gateway: \(section("gateway."))
             \(single.joined())
             projects:
               modern: \(section("projects.modern."))
@@ -93,9 +94,10 @@ import Testing
     func wrongSettingIsNamedAndNotShown(row: Row) async throws {
         let folder = try TemporaryFolder()
         let value = row.shape.text
-        // These two go together.
-        let pair = ["redis.cert_file", "redis.key_file"]
-        let values = Dictionary(uniqueKeysWithValues: (pair.contains(row.path) ? pair : [row.path]).map { ($0, value) })
+        // Each two of these go together.
+        let pairs = ["redis", "gateway"].map { ["\($0).cert_file", "\($0).key_file"] }
+        let paths = pairs.first { $0.contains(row.path) } ?? [row.path]
+        let values = Dictionary(uniqueKeysWithValues: paths.map { ($0, value) })
         let variables = values.map { (Self.variable($0.key), $0.value) }
         let file = try folder.write("f.yaml", Self.yaml(row.source == .file ? values : [:]))
         var said: [String] = []
@@ -126,6 +128,9 @@ import Testing
             let secrets = try configuration.loadCheckedSecrets()
             said += ["\(secrets)"] + secrets.warnings
         } catch {
+            said += error.faults
+        }
+        do throws(ConfigurationError) { said += try configuration.loadGateway().concerns.map(\.sentence) } catch {
             said += error.faults
         }
         do throws(ConfigurationError) {

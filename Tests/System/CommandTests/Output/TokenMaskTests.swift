@@ -10,9 +10,10 @@ import Testing
     private static let access = "ya29.c.b0AXv0zTPExampleOnly"
     private static let assertion = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJhQGIiLCJzY29wZSI6IngifQ.c2lnbmF0dXJl"
     private static let serverKey = "AAAAexample:" + String(repeating: "kX9_", count: 35)
+    private static let gatewayKey = "ffk_" + String(repeating: "kX9_", count: 10) + "kX9"
     private static let oldKey = "AIzaSyA-0123456789abcdefghijklmnopqrstu"
 
-    @Test(arguments: [registration, access, assertion, serverKey, oldKey])
+    @Test(arguments: [registration, access, assertion, serverKey, oldKey, gatewayKey])
     func tokensAreMaskedAnywhereInAText(_ secret: String) {
         for text in [secret, "\"\(secret)\"", "Bearer \(secret), and more", "token=(\(secret))", "[\(secret)]"] {
             let masked = TokenMask.masked(text)
