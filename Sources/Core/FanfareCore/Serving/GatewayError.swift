@@ -3,7 +3,7 @@
 /// No refusal has an `FcmError`, and none is a 404: several clients read any 404 as a dead token and delete it
 /// (contract 8, `gateway-facts.md` 0.1). So an unknown project and an unknown route are a 403, and a project that no
 /// worker ever served is not told apart from one that the key may not use.
-public enum GatewayRefusal: Equatable, Sendable {
+public enum GatewayError: Equatable, Sendable {
     /// The request has no key.
     case noKey
     case wrongKey

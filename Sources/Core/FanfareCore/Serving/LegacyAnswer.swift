@@ -16,7 +16,7 @@ public struct LegacyAnswer: Sendable {
         (self.request, self.job, self.firstIndex) = (request, job, firstIndex)
     }
 
-    /// - Parameter results: one for each of ``LegacyRequest/recipients``; nil for those that did not come in time.
+    /// - Parameter results: one for each of ``LegacyRequest/recipients``; nil for each that did not come in time.
     public func answer(_ results: [ServedResult?]) -> ServedAnswer {
         precondition(results.count == request.recipients.count, "a result, or its absence, for each recipient")
         if let problem = results.lazy.compactMap({ $0?.problem }).first { return rejected(problem) }
@@ -38,8 +38,7 @@ public struct LegacyAnswer: Sendable {
     ///
     /// - Parameter problem: the reason, as `path: rule`.
     public func rejected(_ problem: String) -> ServedAnswer {
-        let reason = LegacyFault.Reason(problem: problem)
-        return LegacyFault(reason, shape: request.shape, tokens: request.slots.count).answer.naming(job)
+        request.refused(problem).naming(job)
     }
 
     private func outcome(of result: ServedResult?, at position: Int) -> LegacyOutcome {
@@ -65,35 +64,37 @@ public struct LegacyAnswer: Sendable {
     private var number: Int64 { max(1, Int64(ByteHash.of("\(job):\(firstIndex)") >> 1)) }
 }
 
+extension LegacyRequest {
+    /// The answer to a request that becomes no job.
+    ///
+    /// - Parameter problem: the rule of jobs that it breaks, as `path: rule`.
+    public func refused(_ problem: String) -> ServedAnswer {
+        LegacyFault(LegacyFault.Reason(problem: problem), shape: shape, tokens: slots.count).answer
+    }
+}
+
 extension LegacyAnswer {
-    /// Refuses a missing or wrong key, and one that may not send. The reference has 401 for each; python-gcm repeats a 403.
-    public static func unauthorized(_ sentence: String) -> ServedAnswer { .text(sentence + "\n", status: 401) }
-
-    /// Refuses a body beyond the limit. PyFCM would repeat it after a Retry-After.
-    public static func tooLarge(maximumBytes: Int) -> ServedAnswer {
-        .text("The request has more than \(maximumBytes) bytes\n", status: 413)
+    /// The refusal of a key that does not decide the project: a legacy request names none.
+    ///
+    /// - Parameter name: of the key.
+    public static func severalProjects(key name: String) -> ServedAnswer {
+        .text("The key \(name) is for several projects; a legacy request needs a key of one project.\n", status: 401)
     }
+}
 
-    /// Refuses a request beyond the key's rate.
-    public static func tooManyRequests(retryAfterSeconds: Int) -> ServedAnswer {
-        refusal("Too many requests\n", status: 429, retryAfterSeconds)
-    }
-
-    /// Refuses a request of which nothing was sent. Clients repeat it.
-    public static func unavailable(retryAfterSeconds: Int) -> ServedAnswer {
-        refusal("Unavailable\n", status: 503, retryAfterSeconds)
-    }
-
-    /// PyFCM reads an integer of seconds and fails on a date.
-    private static func refusal(_ text: String, status: Int, _ retryAfterSeconds: Int) -> ServedAnswer {
-        .text(text, status: status, headers: [.init("Retry-After", String(max(1, retryAfterSeconds)))])
+extension GatewayError {
+    /// The answer in the form of the legacy protocol: a sentence. The reference has 401 for every key that may not send,
+    /// and python-gcm repeats a 403.
+    public var legacyAnswer: ServedAnswer {
+        let status = error.httpStatus ?? error.code.httpStatus
+        return .text(error.message + "\n", status: status == 403 ? 401 : status, headers: headers)
     }
 }
 
 extension ServedAnswer {
     fileprivate func naming(_ job: String) -> ServedAnswer {
         var answer = self
-        answer.headers.append(Header("X-Fanfare-Job", job))
+        answer.headers.append(.job(job))
         return answer
     }
 }

@@ -40,7 +40,7 @@ extension LegacyCode {
     }
 
     private static func failed(_ result: ServedResult) -> LegacyCode {
-        switch result.error.flatMap(ErrorCode.init(rawValue:)) {
+        switch result.errorCode {
         case .unregistered: .notRegistered
         case .invalidArgument: invalidArgument(result)
         case .senderIDMismatch: .mismatchSenderID
@@ -49,7 +49,7 @@ extension LegacyCode {
         // A send that never reached FCM may be repeated, too.
         case .unavailable, .transport: .unavailable
         case .internalError: .internalServerError
-        case .unspecified, .emptyGroup, .tooManyTopics, nil: .unspecifiedError
+        case .unspecified, .emptyGroup, .tooManyTopics: .unspecifiedError
         }
     }
 

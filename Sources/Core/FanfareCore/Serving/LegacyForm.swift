@@ -7,7 +7,7 @@ enum LegacyForm {
     /// A message of 4,096 bytes has fewer fields: each has at least one byte of name.
     private static let maximumFields = 5_000
 
-    /// - Returns: an object whose values are strings; those of `data.k` are the members of its `data`.
+    /// - Returns: an object whose values are strings; a `data.k` is the member `k` of its `data`.
     static func object(_ body: [UInt8]) throws(LegacyFault.Reason) -> JSONObject {
         let separators = body.reduce(0) { $1 == UInt8(ascii: "&") ? $0 + 1 : $0 }
         guard separators < maximumFields else { throw .code(.messageTooBig) }

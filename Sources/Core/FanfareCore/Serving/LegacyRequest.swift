@@ -3,7 +3,7 @@ public import FanfareModel
 
 /// A request of the legacy protocol, `POST /fcm/send` or `/gcm/send`, as the job that it asks for.
 ///
-/// The rules are those of Google's reference ("Legacy HTTP Server Protocol"). The exceptions are what clients send by
+/// The rules are in Google's reference ("Legacy HTTP Server Protocol"). The exceptions are what clients send by
 /// their sources: python-gcm, PyFCM before 2.0, node-gcm, Ruby's fcm, go-fcm and rpush. Workers are stricter than Google
 /// was, so ``LegacyFields`` writes the message again. A message that a worker would reject is refused here.
 ///

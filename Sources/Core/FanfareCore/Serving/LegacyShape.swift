@@ -8,7 +8,7 @@ enum LegacyOutcome: Equatable, Sendable {
     case error(LegacyCode)
 }
 
-/// The form of an answer. Its members are those that clients need: Ruby's fcm fails without `failure` and
+/// The form of an answer. It has the members that clients need: Ruby's fcm fails without `failure` and
 /// `canonical_ids`, and node-gcm repeats a device group's message if there are `results`.
 enum LegacyShape: Equatable, Sendable {
     /// JSON with the outcome of each token.

@@ -106,7 +106,7 @@ struct LegacyTarget: Equatable, Sendable {
         set(.topic, try RecipientRules.topicName(Array(text.utf8), at: "to"))
     }
 
-    /// The limits are those of v1. Whether the project's transport allows as many operators, its worker decides.
+    /// The limits are v1's. Whether the project's transport allows as many operators, its worker decides.
     private mutating func readCondition(_ text: String) throws(EntryFault) {
         set(.condition, try ConditionParser.check(Array(text.utf8), limits: TransportTraits.v1.conditions))
     }

@@ -9,7 +9,7 @@ public enum ManagementAnswer {
     /// then; it gets 504, which no SDK repeats.
     ///
     /// - Parameters:
-    ///   - results: one for each recipient of the job in its order; nil for those that did not come in time.
+    ///   - results: one for each recipient of the job in its order; nil for each that did not come in time.
     ///   - project: the id, which the names of subscriptions show.
     ///   - job: nil for a call without an operation.
     public static func results(
@@ -70,7 +70,7 @@ public enum ManagementAnswer {
         }
     }
 
-    public static func refusal(_ refusal: GatewayRefusal, route: ManagementRoute) -> ServedAnswer {
+    public static func refusal(_ refusal: GatewayError, route: ManagementRoute) -> ServedAnswer {
         if case .subscriptions = route { return refusal.v1Answer }
         let answer = refusal.v1Answer
         return error(answer.status, refusal.error.code.rawValue, answer.headers)
@@ -132,7 +132,7 @@ public enum ManagementAnswer {
         .json(["error": .string(text)], status: status, headers: headers)
     }
 
-    /// The word of the Instance ID API, one of those that Node's SDK knows: the inverse of the worker's table.
+    /// The word of the Instance ID API, which Node's SDK knows: the inverse of the worker's table.
     private static func word(_ result: ServedResult) -> String {
         switch result.status {
         case .cancelled: return CanonicalCode.cancelled.rawValue

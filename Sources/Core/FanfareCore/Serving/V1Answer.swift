@@ -4,7 +4,7 @@ internal import FanfareModel
 /// The answers of HTTP v1 to a send, in the form that FCM's clients read (`gateway-facts.md` 3).
 ///
 /// A success is a 200 with `name`: Node counts no other status, and Python needs the name. Every answer that belongs to a
-/// job has `X-Fanfare-Job`. The gateway's own refusals are ``GatewayRefusal``.
+/// job has `X-Fanfare-Job`. The gateway's own refusals are ``GatewayError``.
 public enum V1Answer {
     /// The answer for the one recipient of a request.
     ///
@@ -94,7 +94,7 @@ public enum V1Answer {
 }
 
 extension ServedAnswer.Header {
-    /// The job behind the answer.
+    /// The job of the answer.
     static func job(_ id: String) -> ServedAnswer.Header { ServedAnswer.Header("X-Fanfare-Job", id) }
 }
 

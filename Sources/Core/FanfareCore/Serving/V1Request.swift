@@ -3,7 +3,7 @@ public import FanfareModel
 
 /// The body of `POST /v1/projects/{p}/messages:send`: one message with its target, for FCM to deliver or only to check.
 ///
-/// All other rules of the message are those of every job: `EntryCheck` has them.
+/// All other rules of the message are the rules of every job: `EntryCheck` has them.
 ///
 /// It is as lenient as FCM: `null` is an absent field, and `validate_only` has two spellings. A topic may begin with
 /// `/topics/`, as in a job. A byte order mark is skipped (`gateway-facts.md` 8.13).

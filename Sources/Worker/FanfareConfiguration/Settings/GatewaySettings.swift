@@ -46,7 +46,7 @@ extension Settings {
         },
         Setting("gateway.wait_ms", \.gateway.waitMs, .integer(0...60_000)) {
             "How long a send waits for its result. Some of Google's SDKs give up after 5 s. The header `X-Fanfare-Wait` "
-                + "shortens it."
+                + "changes it for one request."
         },
         Setting("gateway.max_waiting", \.gateway.maximumWaiting, .integer(1...1_000_000)) {
             "Requests that wait at once; more get 503."

@@ -3,9 +3,9 @@ import Testing
 
 @testable import FanfareCore
 
-@Suite struct GatewayRefusalTests {
+@Suite struct GatewayErrorTests {
     struct Row: Sendable, CustomTestStringConvertible {
-        var refusal: GatewayRefusal
+        var refusal: GatewayError
         var status: Int
         var code: String
         var headers: [String] = []
@@ -65,12 +65,12 @@ import Testing
     @Test func onlyAnExpiredTokenAsksForANewOne() {
         let reasons = Self.rows.filter { $0.refusal.error.reason != nil }.map(\.refusal)
         #expect(reasons == [.expiredToken])
-        let body = String(decoding: GatewayRefusal.expiredToken.v1Answer.body, as: UTF8.self)
+        let body = String(decoding: GatewayError.expiredToken.v1Answer.body, as: UTF8.self)
         #expect(body.contains(#""reason":"ACCESS_TOKEN_EXPIRED""#))
     }
 
     @Test func unknownProjectLooksLikeOneThatTheKeyMayNotUse() {
-        let body = String(decoding: GatewayRefusal.project("a\u{202E}b").v1Answer.body, as: UTF8.self)
+        let body = String(decoding: GatewayError.project("a\u{202E}b").v1Answer.body, as: UTF8.self)
         #expect(body.contains(#"projects/a\\u{202e}b (or it may not exist)."#))
     }
 
@@ -81,7 +81,7 @@ import Testing
 
     @Test func waitIsOneToThirtyWholeSeconds() {
         for (milliseconds, seconds) in Self.waits {
-            #expect(GatewayRefusal.seconds(milliseconds) == seconds, "\(milliseconds)")
+            #expect(GatewayError.seconds(milliseconds) == seconds, "\(milliseconds)")
         }
     }
 }

@@ -143,16 +143,29 @@ import Testing
         }
     }
 
-    private static let refusals: [(ServedAnswer, Int, String?)] = [
-        (LegacyAnswer.unauthorized("Unknown key"), 401, nil), (LegacyAnswer.tooLarge(maximumBytes: 1), 413, nil),
-        (LegacyAnswer.tooManyRequests(retryAfterSeconds: 12), 429, "12"),
-        (LegacyAnswer.unavailable(retryAfterSeconds: 0), 503, "1"),
+    private static let refusals: [(GatewayError, Int, String?)] = [
+        (.noKey, 401, nil), (.wrongKey, 401, nil), (.expiredToken, 401, nil), (.project("p"), 401, nil),
+        (.right("push"), 401, nil), (.tooLarge(maximumBytes: 1), 413, nil), (.mediaType, 415, nil),
+        (.rate(retryAfterMs: 11_001), 429, "12"), (.manyWrongKeys(retryAfterMs: 1), 429, "1"),
+        (.unavailable("Redis is away.", retryAfterMs: 2_000), 503, "2"),
     ]
 
     @Test(arguments: refusals)
-    func refusalIsTextAndOnlyATemporaryOneHasARetryAfter(answer: ServedAnswer, status: Int, retryAfter: String?) {
+    func refusalIsASentenceAndOnlyATemporaryOneHasARetryAfter(
+        refusal: GatewayError,
+        status: Int,
+        retryAfter: String?
+    ) {
+        let answer = refusal.legacyAnswer
         #expect(answer.status == status)
         #expect(answer.type == "text/plain; charset=UTF-8")
+        #expect(LegacySample.body(answer) == refusal.error.message + "\n")
         #expect(answer.headers == (retryAfter.map { [ServedAnswer.Header("Retry-After", $0)] } ?? []))
+    }
+
+    @Test func keyOfSeveralProjectsIsRefusedByName() {
+        let answer = LegacyAnswer.severalProjects(key: "relay")
+        #expect(answer.status == 401)
+        #expect(LegacySample.body(answer).contains("The key relay is for several projects"))
     }
 }

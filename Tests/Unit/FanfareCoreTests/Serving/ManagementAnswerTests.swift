@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func refusalIsAWordWithTheSameStatusAndHeaders() {
-        for row in GatewayRefusalTests.rows {
+        for row in GatewayErrorTests.rows {
             for route in Self.routes {
                 let answer = ManagementAnswer.refusal(row.refusal, route: route)
                 #expect(answer.status == row.status)

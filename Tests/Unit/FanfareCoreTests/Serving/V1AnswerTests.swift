@@ -251,7 +251,7 @@ import Testing
         let pattern = /((not.+valid)|invalid).+token/.ignoresCase()
         #expect(V1Fault.badTokenMessage.contains(pattern))
         for row in Self.rows { #expect(!row.message.contains(pattern), "\(row.error)") }
-        for refusal in GatewayRefusalTests.rows.map(\.refusal) {
+        for refusal in GatewayErrorTests.rows.map(\.refusal) {
             #expect(!refusal.error.message.contains(pattern), "\(refusal)")
         }
         for status in ResultStatus.allCases where status != .failed {
