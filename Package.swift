@@ -156,6 +156,15 @@ let simulator: Floor = [
     ],
 ]
 
+let gateway: Floor = [
+    // HTTP in: a producer and a reader of Redis.
+    "FanfareGateway": [
+        "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareModel", "OpenSSLKit", "StreamWire", hummingbird, logging,
+        nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), nio("NIOTLS"),
+        nioHTTP2("NIOHTTP2"), serviceLifecycle,
+    ]
+]
+
 let tools: Floor = [
     // The web page over the fleet.
     "FanfareDashboard": [
@@ -180,7 +189,8 @@ let others: [Target] = [
         dependencies: [
             "FanfareModel", "FanfareJSON", "FanfareTemplate", "FCMWire", "StreamWire", "EventLoop", "HTTPLanes",
             "CurlTransport", "NGHTTP2Transport", "XMPPTransport", "RedisTransport", "OpenSSLKit", "SocketTransport",
-            "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareCore", "FanfareWorker", "FanfareSandbox",
+            "FanfareClient", "FanfareRedis", "FanfareConfiguration", "FanfareCore", "FanfareGateway", "FanfareWorker",
+            "FanfareSandbox",
             "FanfareAdmin", "FanfareDashboard", "FanfareMetrics", "FanfareTelemetry", argumentParser, coreMetrics,
             instrumentation, logging,
         ],
@@ -283,6 +293,11 @@ let simulationTests: Floor = [
     ],
 ]
 
+let floors: KeyValuePairs = [
+    "Sources/Core": core, "Sources/Transports": transports, "Sources/Worker": worker, "Sources/Clients": clients,
+    "Sources/Simulator": simulator, "Sources/Gateway": gateway, "Sources/Tools": tools,
+]
+
 let package = Package(
     name: "fanfare",
     // What FanfareClient and FanfareReceiving are for. Every other target needs Linux.
@@ -308,12 +323,7 @@ let package = Package(
     targets: [
         others,
         systemLibraries.map { .systemLibrary(name: $0, path: "Sources/CLibraries/\($0)", providers: [.apt([$1])]) },
-        targets("Sources/Core", core),
-        targets("Sources/Transports", transports),
-        targets("Sources/Worker", worker),
-        targets("Sources/Clients", clients),
-        targets("Sources/Simulator", simulator),
-        targets("Sources/Tools", tools),
+        floors.flatMap { targets($0, $1) },
         targets("Tests/Support", ["TestSupport": ["EventLoop", "StreamWire", "RedisTransport", logging]]),
         targets("Tests/Simulation", ["FleetSimulation": ["FanfareCore", "FanfareModel", "StreamWire"]]),
         tests("Tests/Unit", unitTests),

@@ -3,7 +3,8 @@ internal import ArgumentParser
 struct GatewayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
-        abstract: "Manages the keys of producers that push over HTTP.",
-        subcommands: [GatewayKeyCommand.self]
+        abstract: "Serves FCM's API to producers that push over HTTP, and manages their keys.",
+        subcommands: [GatewayRunCommand.self, GatewayKeyCommand.self],
+        defaultSubcommand: GatewayRunCommand.self
     )
 }

@@ -1,0 +1,21 @@
+/// How a gateway listens, and its bounds. The configuration has checked them.
+public struct GatewayOptions: Sendable {
+    public enum Address: Equatable, Sendable {
+        case tcp(host: String, port: Int)
+        case unix(path: String)
+    }
+
+    public var address = Address.tcp(host: "127.0.0.1", port: 8470)
+    /// Certificate and key in PEM; nil for plain HTTP.
+    public var identity: (certificate: String, key: String)?
+    public var isBehindProxy = false
+    /// How long a send waits for its result, milliseconds, 0 to 60,000.
+    public var waitMs: Int64 = 4_000
+    /// Requests that wait at once; more get 503.
+    public var maximumWaiting = 20_000
+    public var maximumConnections = 10_000
+    /// Of every Redis key, without the colon.
+    public var prefix = "fanfare"
+
+    public init() {}
+}

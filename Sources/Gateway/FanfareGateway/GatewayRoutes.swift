@@ -1,0 +1,116 @@
+internal import FanfareClient
+internal import FanfareCore
+internal import FanfareHTTP
+internal import FanfareModel
+internal import NIOConcurrencyHelpers
+internal import OpenSSLKit
+
+/// Answers requests: admits their key, and hands them to what serves their path. Paths alone decide: SDKs name other hosts.
+struct GatewayRoutes<Redis: RedisSending>: Sendable {
+    let gate: NIOLockedValueBox<KeyGate>
+    let v1: V1Route<Redis>
+    let legacy: LegacyRoute<Redis>
+    let management: ManagementServing<Redis>
+    let nowNs: @Sendable () -> UInt64
+    /// Whether every client has the address of one proxy.
+    let isBehindProxy: Bool
+
+    private static var legacyPaths: [String] { ["/fcm/send", "/gcm/send"] }
+
+    static func maximumBodyBytes(_ path: String) -> Int {
+        let isV1 = path.hasSuffix("/messages:send")
+        return isV1 ? V1Request.maximumBytes : LegacyRoute<Redis>.maximumBytes
+    }
+
+    func answer(_ request: WebRequest) async -> WebReply {
+        let answer = await serve(request)
+        let headers = answer.headers.map { (name: $0.name, value: $0.value) }
+        return WebReply(status: answer.status, type: answer.type, bytes: answer.body, headers: headers)
+    }
+
+    private func serve(_ request: WebRequest) async -> ServedAnswer {
+        if Self.legacyPaths.contains(request.path) { return await serveLegacy(request) }
+        if let route = ManagementRoute(path: request.path) { return await serve(request, route) }
+        let key: GatewayKey
+        do throws(KeyFault) {
+            key = try admit(request)
+        } catch {
+            return error.refusal("").v1Answer
+        }
+        guard let parts = request.parts, parts.count == 4, parts[0] == "v1", parts[1] == "projects",
+            parts[3] == "messages:send"
+        else { return GatewayError.route.v1Answer }
+        guard request.method == "POST" else { return GatewayError.method(allowed: "POST").v1Answer }
+        do throws(KeyFault) {
+            try key.permit(.push, on: parts[2])
+        } catch {
+            return error.refusal(parts[2]).v1Answer
+        }
+        return await v1.answer(request, key: key, project: parts[2])
+    }
+
+    private func serve(_ request: WebRequest, _ route: ManagementRoute) async -> ServedAnswer {
+        guard route.methods.contains(request.method) else {
+            let methods = route.methods.joined(separator: ", ")
+            return ManagementAnswer.refusal(.method(allowed: methods), route: route)
+        }
+        var project = route.project ?? ""
+        do throws(KeyFault) {
+            let key = try admit(request)
+            if route.project == nil { project = try key.onlyProject() }
+            try key.permit(.push, on: project)
+            return await management.answer(request, route, key: key, project: project)
+        } catch {
+            return ManagementAnswer.refusal(error.refusal(project), route: route)
+        }
+    }
+
+    private func serveLegacy(_ request: WebRequest) async -> ServedAnswer {
+        guard request.method == "POST" else { return GatewayError.method(allowed: "POST").legacyAnswer }
+        do throws(KeyFault) {
+            let key = try admit(request)
+            guard key.projects.count == 1 else { return LegacyAnswer.severalProjects(key: key.name) }
+            try key.permit(.push, on: key.projects[0])
+            return await legacy.answer(request, key: key, project: key.projects[0])
+        } catch {
+            return error.refusal("").legacyAnswer
+        }
+    }
+
+    private func admit(_ request: WebRequest) throws(KeyFault) -> GatewayKey {
+        let digest = Self.key(in: request.headers["authorization"])
+            .flatMap { KeyDigest(MessageDigest.sha256(Array($0.utf8))) }
+        let address = isBehindProxy || request.peer.isEmpty ? nil : request.peer
+        let result: Result<GatewayKey, KeyFault> = gate.withLockedValue { gate in
+            do throws(KeyFault) {
+                return .success(try gate.admit(digest, from: address, now: nowNs()))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// The key of `Authorization: Bearer KEY`, or of `key=KEY` over the legacy APIs; nil for any other text.
+    private static func key(in header: String?) -> Substring? {
+        guard let header, let scheme = ["bearer ", "key="].first(where: header.lowercased().hasPrefix) else {
+            return nil
+        }
+        let key = header.dropFirst(scheme.count).drop { $0 == " " }
+        return key.isEmpty ? nil : key
+    }
+}
+
+extension KeyFault {
+    /// - Parameter project: that the request names.
+    fileprivate func refusal(_ project: String) -> GatewayError {
+        switch self {
+        case .missing: .noKey
+        case .wrong: .wrongKey
+        case .project, .severalProjects: .project(project)
+        case .right(let right): .right(right.rawValue)
+        case .rate(let seconds): .rate(retryAfterMs: Int64(seconds) * 1_000)
+        case .address(let seconds): .manyWrongKeys(retryAfterMs: Int64(seconds) * 1_000)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+internal import FanfareClient
+internal import FanfareCore
+internal import FanfareHTTP
+internal import FanfareModel
+
+/// `POST /v1/projects/{p}/messages:send`.
+struct V1Route<Redis: RedisSending>: Sendable {
+    let sends: SendRoute<Redis>
+
+    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> ServedAnswer {
+        if request.isBodyTooLarge { return GatewayError.tooLarge(maximumBytes: V1Request.maximumBytes).v1Answer }
+        guard request.isBodyPlain else { return GatewayError.mediaType.v1Answer }
+        let message: V1Request
+        let wanted: RequestedSend
+        do throws(V1Fault) {
+            message = try V1Request(request.body)
+            wanted = RequestedSend(
+                kind: message.kind,
+                recipients: [message.recipient],
+                message: message.message,
+                format: .v1,
+                validateOnly: message.validateOnly,
+                options: try sends.options(request, key)
+            )
+        } catch {
+            return V1Answer.fault(error)
+        }
+        return await sends.send(wanted, request, key: key, project: project) { end in
+            switch end {
+            case .fault(let fault):
+                let isID = fault.path == "id"
+                return V1Answer.fault(isID ? V1Fault(shape: "Idempotency-Key", fault.rule) : V1Fault(fault))
+            case .refused(let refusal): return refusal.v1Answer
+            case .answered(let answer): return answer
+            case .sent(let end): return Self.answer(end, message, project)
+            }
+        }
+    }
+
+    private static func answer(_ end: SendEnd, _ message: V1Request, _ project: String) -> ServedAnswer {
+        switch end {
+        case .results(let place, let results):
+            guard let result = results.first ?? nil else { return V1Answer.deferred(project: project, job: place.job) }
+            return V1Answer.result(result, project: project, job: place.job)
+        case .rejected(let job, let problem): return V1Answer.rejected(problem, job: job)
+        case .unknown(let job):
+            let result = ServedResult(status: .unknown, kind: message.kind, recipient: message.recipient)
+            return V1Answer.result(result, project: project, job: job)
+        case .unavailable(let cause): return GatewayError.unavailable(cause, retryAfterMs: 1_000).v1Answer
+        // Nobody reads it.
+        case .left: return GatewayError.unavailable("The client is gone.", retryAfterMs: 1_000).v1Answer
+        }
+    }
+}
+
+/// `POST /fcm/send` and `/gcm/send`: the protocol that Google switched off in 2024.
+struct LegacyRoute<Redis: RedisSending>: Sendable {
+    let sends: SendRoute<Redis>
+    static var maximumBytes: Int { 1_048_576 }
+
+    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> ServedAnswer {
+        if request.isBodyTooLarge { return GatewayError.tooLarge(maximumBytes: Self.maximumBytes).legacyAnswer }
+        guard request.isBodyPlain else { return GatewayError.mediaType.legacyAnswer }
+        let message: LegacyRequest
+        do throws(LegacyFault) {
+            message = try LegacyRequest(request.body, contentType: request.headers["content-type"])
+        } catch {
+            return error.answer
+        }
+        let options: SendOptions
+        do throws(V1Fault) { options = try sends.options(request, key) } catch { return message.refused(error.message) }
+        let wanted = RequestedSend(
+            kind: message.kind,
+            recipients: message.recipients,
+            message: message.message,
+            format: .legacy,
+            validateOnly: message.validateOnly,
+            options: options
+        )
+        return await sends.send(wanted, request, key: key, project: project) { end in
+            switch end {
+            case .fault(let fault): return message.refused(fault.reason)
+            case .refused(let refusal): return refusal.legacyAnswer
+            case .answered(let answer): return answer
+            case .sent(let end): return Self.answer(end, message)
+            }
+        }
+    }
+
+    private static func answer(_ end: SendEnd, _ message: LegacyRequest) -> ServedAnswer {
+        switch end {
+        case .results(let place, let results):
+            return LegacyAnswer(to: message, job: place.job, firstIndex: place.indices.lowerBound).answer(results)
+        case .rejected(let job, let problem): return LegacyAnswer(to: message, job: job).rejected(problem)
+        // After a 5xx clients send to all tokens again; the job may be in Redis.
+        case .unknown(let job):
+            return LegacyAnswer(to: message, job: job).answer(message.recipients.map { _ in nil })
+        case .unavailable(let cause): return GatewayError.unavailable(cause, retryAfterMs: 1_000).legacyAnswer
+        // Nobody reads it.
+        case .left: return GatewayError.unavailable("The client is gone.", retryAfterMs: 1_000).legacyAnswer
+        }
+    }
+}
+
+extension WebRequest {
+    /// Whether the body has no coding.
+    var isBodyPlain: Bool { headers["content-encoding"].map { $0 == "identity" } ?? true }
+}

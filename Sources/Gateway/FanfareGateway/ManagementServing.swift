@@ -1,0 +1,74 @@
+internal import FanfareClient
+internal import FanfareCore
+internal import FanfareHTTP
+internal import FanfareModel
+
+/// Google's paths for topics and device groups; see ``ManagementRoute``.
+struct ManagementServing<Redis: RedisSending>: Sendable {
+    let sends: SendRoute<Redis>
+
+    func answer(
+        _ request: WebRequest,
+        _ route: ManagementRoute,
+        key: GatewayKey,
+        project: String
+    ) async -> ServedAnswer {
+        func refusal(_ refusal: GatewayError) -> ServedAnswer { ManagementAnswer.refusal(refusal, route: route) }
+        if request.isBodyTooLarge { return refusal(.tooLarge(maximumBytes: LegacyRoute<Redis>.maximumBytes)) }
+        guard request.isBodyPlain else { return refusal(.mediaType) }
+        let call: ManagementCall
+        do throws(EntryFault) {
+            call = try ManagementCall(route, method: request.method, query: request.queryText, body: request.body)
+        } catch {
+            return ManagementAnswer.fault(error, route: route)
+        }
+        guard let operation = call.operation else {
+            return ManagementAnswer.results([], of: call, project: project, job: nil)
+        }
+        let options: SendOptions
+        do throws(V1Fault) { options = try sends.options(request, key) } catch {
+            return ManagementAnswer.fault(EntryFault(error.path, error.rule), route: route)
+        }
+        let (job, recipients) = operation.job
+        let wanted = RequestedSend(
+            kind: recipients.isEmpty ? .group : .token,
+            recipients: recipients.isEmpty ? [""] : recipients,
+            message: [],
+            format: .v1,
+            validateOnly: false,
+            job: job,
+            options: options
+        )
+        return await sends.send(wanted, request, key: key, project: project) { end in
+            switch end {
+            case .fault(let fault): return ManagementAnswer.fault(fault, route: route)
+            case .refused(let cause): return refusal(cause)
+            case .answered(let answer): return answer
+            case .sent(.results(let place, let results)):
+                return ManagementAnswer.results(results, of: call, project: project, job: place.job)
+            case .sent(.rejected(let job, let problem)):
+                return ManagementAnswer.rejected(problem, route: route, job: job)
+            case .sent(.unknown(let job)):
+                return ManagementAnswer.results(recipients.map { _ in nil }, of: call, project: project, job: job)
+            case .sent(.unavailable(let cause)): return refusal(.unavailable(cause, retryAfterMs: 1_000))
+            // Nobody reads it.
+            case .sent(.left): return refusal(.unavailable("The client is gone.", retryAfterMs: 1_000))
+            }
+        }
+    }
+}
+
+extension ManagementOperation {
+    /// The job, and the tokens that get a result each; none for an operation on a group, which has one result.
+    fileprivate var job: (job: PushJob, recipients: [String]) {
+        switch self {
+        case .subscribe(let tokens, let topic): (.subscribe(tokens, to: topic), tokens)
+        case .unsubscribe(let tokens, let topic): (.unsubscribe(tokens, from: topic), tokens)
+        case .listTopics(let token): (.topics(of: [token]), [token])
+        case .createGroup(let name, let members): (.createGroup(name, members: members), [])
+        case .add(let members, let name, let key): (.add(members, toGroup: name, key: key), [])
+        case .remove(let members, let name, let key): (.remove(members, fromGroup: name, key: key), [])
+        case .getGroup(let name): (.getGroup(name), [])
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import FanfareClient
+internal import FanfareCore
+internal import FanfareModel
+internal import Logging
+internal import StreamWire
+
+/// Reads the results of projects as they are written, from the moment on at which a project is first waited for.
+///
+/// One reading serves all requests of a project. It is no consumer group: a gateway leaves nothing behind, and reads on
+/// after a lost connection where it was.
+actor ResultTail<Redis: RedisSending> {
+    private struct Place {
+        var results: String
+        var dead: String
+    }
+
+    private let redis: Redis
+    private let prefix: String
+    private let logger: Logger
+    private var places: [String: Place] = [:]
+    private var opening: [String: Task<Void, Never>] = [:]
+    /// Entries of a stream at a time: one may hold the results of a thousand recipients.
+    private static var page: Int { 20 }
+
+    init(redis: Redis, prefix: String, logger: Logger) {
+        (self.redis, self.prefix, self.logger) = (redis, prefix, logger)
+    }
+
+    /// Returns once results that are written from now on will be read.
+    func follow(_ project: String) async {
+        if places[project] != nil { return }
+        let task = opening[project] ?? Task { await open(project) }
+        opening[project] = task
+        await task.value
+        opening[project] = nil
+    }
+
+    /// If Redis is away, the push that follows fails, too; the next one opens the project again.
+    private func open(_ project: String) async {
+        let keys = ProjectKeys(prefix: prefix, project: project)
+        do {
+            let results = try await lastID(keys.results)
+            let dead = try await lastID(keys.dead)
+            places[project] = Place(results: results, dead: dead)
+        } catch {
+            logger.warning("Results cannot be read.", metadata: ["project": "\(project)", "error": "\(error)"])
+        }
+    }
+
+    private func lastID(_ stream: String) async throws -> String {
+        let reply = try await redis.reply(to: RedisCommand("XREVRANGE", stream, "+", "-", "COUNT", "1"))
+        return (reply.array ?? []).first.flatMap { StreamEntry($0)?.id } ?? "0-0"
+    }
+
+    /// Reads what was written since the last call.
+    func read(
+        _ project: String,
+        isAwaited: @Sendable (_ job: String) -> Bool,
+        _ handle: @Sendable (WaitingTable<UInt64>.Event) -> Void
+    ) async {
+        guard var place = places[project] else { return }
+        let keys = ProjectKeys(prefix: prefix, project: project)
+        while true {
+            let command = RedisCommand(
+                "XREAD",
+                "COUNT",
+                String(Self.page),
+                "STREAMS",
+                keys.results,
+                keys.dead,
+                place.results,
+                place.dead
+            )
+            guard let reply = try? await redis.reply(to: command) else { return }
+            var isFull = false
+            for (stream, entries) in StreamEntry.byStream(reply) {
+                isFull = isFull || entries.count >= Self.page
+                for entry in entries {
+                    if stream == keys.dead { place.dead = entry.id } else { place.results = entry.id }
+                    guard let job = entry.text("job"), isAwaited(job) else { continue }
+                    if stream == keys.results {
+                        if let entry = try? ResultEntry(entry) { handle(Self.event(entry, project: project)) }
+                    } else if let dead = try? DeadEntry(entry), dead.kind == .rejected {
+                        handle(.rejected(project: project, job: job, problem: dead.reason))
+                    }
+                }
+            }
+            places[project] = place
+            if !isFull { return }
+        }
+    }
+
+    nonisolated static func event(_ entry: ResultEntry, project: String) -> WaitingTable<UInt64>.Event {
+        .results(project: project, job: entry.job, entry.results.map { (index: $0.index, result: ServedResult($0)) })
+    }
+}
+
+extension ServedResult {
+    init(_ result: JobResult) {
+        self.init(
+            status: result.status,
+            kind: result.kind,
+            recipient: result.recipient,
+            messageID: result.messageID,
+            canonical: result.canonical,
+            error: result.error,
+            rawError: result.rawError,
+            httpStatus: result.httpStatus,
+            failedTokens: result.failedTokens,
+            group: result.group,
+            topics: result.topics
+        )
+    }
+}

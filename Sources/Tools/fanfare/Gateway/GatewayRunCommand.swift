@@ -1,0 +1,163 @@
+internal import ArgumentParser
+internal import EventLoop
+internal import FanfareConfiguration
+internal import FanfareCore
+internal import FanfareGateway
+internal import FanfareHTTP
+internal import FoundationEssentials
+internal import Logging
+internal import RedisTransport
+
+struct GatewayRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Serves FCM's API to producers.",
+        discussion: """
+            Pushes what producers send over HTTP, and answers with the results of the workers. It serves FCM's HTTP v1 API \
+            (POST /v1/projects/PROJECT/messages:send) and the legacy protocol (POST /fcm/send, POST /gcm/send), so that \
+            Google's SDKs work with another endpoint. It needs a worker that serves the project, and no credential of \
+            Google. Any number of gateways may run.
+
+            Make a key for each producer with `fanfare gateway key add`. New and removed keys count within 10 seconds.
+
+            SIGTERM and SIGINT stop: no connection is accepted, and requests that wait are answered. Exits with 0 after \
+            that, with 78 if the configuration cannot be used, and with 69 if the address cannot be listened on.
+
+            Examples:
+              fanfare gateway -c fanfare.yaml
+              fanfare gateway -c fanfare.yaml --listen 127.0.0.1:8470
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: .value("host:port", "Address to listen on, or unix:///path; port 0 takes a free port."))
+    var listen: String?
+
+    func run() async throws {
+        let source = options.source(["gateway.listen": listen])
+        let configuration = try source.load()
+        let files = try Self.files(configuration)
+        let logger = LogOutput.logger(configuration.log)
+        for concern in files.concerns { logger.warning("\(concern.sentence)") }
+        if files.keys.keys.isEmpty {
+            logger.warning(
+                "No request is served: there is no key. Make one with `fanfare gateway key add NAME --project ID`."
+            )
+        }
+        let deployment = try configuration.deployment()
+        let redis = try await Self.connect(deployment, configuration, logger)
+        defer { redis.close() }
+        let gateway = try Self.gateway(configuration, files.keys, redis, logger)
+        let (stops, stop) = AsyncStream<Void>.makeStream()
+        let signals = StopSignals { stop.yield() }
+        defer { signals.cancel() }
+        let watching = Task { await Self.watchKeys(source, files.keys, gateway, logger) }
+        defer { watching.cancel() }
+        do {
+            try await gateway.run(stops: stops) { port in
+                logger.info(
+                    "The gateway listens.",
+                    metadata: ["address": "\(configuration.gateway.listen)", "port": "\(port)"]
+                )
+            }
+        } catch let error as ListenError {
+            throw Outcome.unavailable.because("gateway: \(error); choose another with --listen or gateway.listen")
+        }
+        logger.info("The gateway has stopped.")
+    }
+
+    private static func files(_ configuration: Configuration) throws -> GatewayFiles {
+        do throws(ConfigurationError) {
+            return try configuration.loadGateway()
+        } catch {
+            throw Outcome.configuration.because("\(error)")
+        }
+    }
+
+    /// Waits for a Redis that is away; wrong credentials end the command.
+    private static func connect(
+        _ deployment: RedisDeployment,
+        _ configuration: Configuration,
+        _ logger: Logger
+    ) async throws -> RedisClient {
+        while true {
+            do throws(RedisError) {
+                return try await RedisSession.connect(deployment, configuration)
+            } catch {
+                let outcome = RedisSession.outcome(error)
+                guard outcome == .unavailable else { throw outcome.because("Redis at \(deployment): \(error)") }
+                logger.warning("Redis cannot be reached; it is tried again.", metadata: ["error": "\(error)"])
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private static func gateway(
+        _ configuration: Configuration,
+        _ keys: KeyTable,
+        _ redis: RedisClient,
+        _ logger: Logger
+    ) throws -> Gateway<RedisClient> {
+        let given = configuration.gateway
+        var options = GatewayOptions()
+        switch given.listen {
+        case .tcp(let host, let port):
+            options.address = .tcp(host: host == "localhost" ? "127.0.0.1" : host, port: port)
+        case .unix(let path): options.address = .unix(path: path)
+        }
+        (options.isBehindProxy, options.waitMs) = (given.isBehindProxy, given.waitMs)
+        (options.maximumWaiting, options.maximumConnections) = (given.maximumWaiting, given.maximumConnections)
+        options.prefix = configuration.prefix
+        if let certificate = given.certificateFile, let key = given.keyFile, !given.isBehindProxy {
+            options.identity = try (pem(certificate), pem(key))
+        }
+        let (projects, prefix) = (configuration.projects, configuration.prefix)
+        return try Gateway(
+            options: options,
+            keys: keys,
+            redis: redis,
+            logger: logger,
+            mayBeApplied: { ($0 as? RedisError)?.maybeApplied ?? false },
+            entryCheck: { project in EntryCheck(projects.first { $0.id == project }, project: project, prefix: prefix)
+            },
+            nowNs: { SystemClock.bootNs },
+            newJobID: { "gw-" + UUID().uuidString.lowercased() }
+        )
+    }
+
+    private static func pem(_ file: ConfiguredFile) throws -> String {
+        do throws(ConfigurationError) {
+            return String(decoding: try file.read(limit: 1 << 20).bytes, as: UTF8.self)
+        } catch {
+            throw Outcome.configuration.because("\(error)")
+        }
+    }
+
+    /// Keys that were added or removed count within 10 s; a fault leaves all as they were.
+    private static func watchKeys(
+        _ source: ConfigurationSource,
+        _ first: KeyTable,
+        _ gateway: Gateway<RedisClient>,
+        _ logger: Logger
+    ) async {
+        var known = first
+        var lastFault = ""
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(5))
+            do {
+                let keys = try source.load().loadGateway().keys
+                lastFault = ""
+                guard keys != known else { continue }
+                gateway.replaceKeys(keys)
+                known = keys
+                logger.info("The keys were read again.", metadata: ["keys": "\(keys.keys.count)"])
+            } catch {
+                if lastFault != "\(error)" {
+                    logger.error("The keys stay as they are.", metadata: ["error": "\(error)"])
+                }
+                lastFault = "\(error)"
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Drives a gateway with Google's own SDK, firebase-admin, unmodified but for its constants of addresses.
+
+    admin.py ORIGIN PROJECT KEY
+
+Prints a JSON object of what the application sees: names, types of errors, counts.
+"""
+import json
+import sys
+
+import firebase_admin
+import google.oauth2.credentials
+from firebase_admin import credentials, messaging
+
+origin, project, key = sys.argv[1:]
+messaging._MessagingService.FCM_URL = origin + "/v1/projects/{0}/messages:send"
+messaging._MessagingService.IID_URL = origin
+
+
+class Key(credentials.Base):
+    """A gateway's key in place of a token of Google's."""
+
+    def get_credential(self):
+        return google.oauth2.credentials.Credentials(token=key)
+
+
+firebase_admin.initialize_app(Key(), {"projectId": project})
+seen = {}
+
+
+def message(token, **more):
+    return messaging.Message(token=token, notification=messaging.Notification(title="Hello"), **more)
+
+
+def outcome(send):
+    try:
+        return send()
+    except Exception as error:
+        return type(error).__name__
+
+
+seen["send"] = outcome(lambda: messaging.send(message("sdk-1")))
+seen["dry run"] = outcome(lambda: messaging.send(message("sdk-dry"), dry_run=True))
+seen["topic"] = outcome(lambda: messaging.send(messaging.Message(topic="news", data={"a": "b"})))
+seen["unregistered"] = outcome(lambda: messaging.send(message("sbx-unregistered-sdk")))
+seen["wrong message"] = outcome(lambda: messaging.send(message("sdk-2", data={"from": "x"})))
+tokens = [f"sdk-each-{number}" for number in range(200)]
+tokens[7] = "sbx-unregistered-each"
+batch = messaging.send_each_for_multicast(
+    messaging.MulticastMessage(tokens=tokens, notification=messaging.Notification(title="All")))
+seen["each"] = [batch.success_count, batch.failure_count, type(batch.responses[7].exception).__name__]
+topic = messaging.subscribe_to_topic(["sdk-1", "sbx-unregistered-sdk"], "news")
+seen["subscribe"] = [topic.success_count, topic.failure_count, [f"{one.index} {one.reason}" for one in topic.errors]]
+firebase_admin.delete_app(firebase_admin.get_app())
+key = "wrong"
+firebase_admin.initialize_app(Key(), {"projectId": project})
+seen["wrong key"] = outcome(lambda: messaging.send(message("sdk-3")))
+print(json.dumps(seen))

@@ -1,0 +1,163 @@
+import Foundation
+import RedisTransport
+import StreamWire
+import TestSupport
+import Testing
+
+/// A gateway before a worker and the sandbox, as its clients see it.
+@Suite struct GatewayTests {
+    private static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
+
+    private struct Running {
+        let process: ChildProcess
+        let worker: ChildProcess
+        let port: Int
+        let key: String
+        let configuration: String
+    }
+
+    private struct Answer: Decodable {
+        var status: Int
+        var job: String?
+        var retry_after: String?
+        var body: String
+    }
+
+    /// A system with a gateway that has one key.
+    private func withGateway(
+        _ settings: String = "",
+        host: String = "127.0.0.1",
+        _ body: (Rig, Running) async throws -> Void
+    ) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let keys = rig.directory.appendingPathComponent("keys").path
+            let configuration = try rig.configuration(
+                project: "iid_endpoint: https://localhost:\(rig.tlsPort)",
+                extra: "gateway: { listen: \"\(host):0\", keys_dir: \(keys)\(settings) }"
+            )
+            let worker = try await rig.startWorker(configuration)
+            let adding = try ChildProcess([
+                "gateway", "key", "add", "shop", "--project", rig.project, "-c", configuration,
+            ])
+            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
+            let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(key.hasPrefix("ffk_") && !adding.stderr.contains(key))
+            let process = try ChildProcess(["gateway", "-c", configuration])
+            try await Wait.until("the gateway to listen: \(process.stderr)") {
+                process.stderr.contains("The gateway listens.")
+            }
+            let port = try #require(process.stderr.firstMatch(of: /port=([0-9]+)/).flatMap { Int($0.1) })
+            let running = Running(process: process, worker: worker, port: port, key: key, configuration: configuration)
+            try await body(rig, running)
+            if process.isRunning { process.signal(SIGTERM) }
+            #expect(try await process.wait(seconds: 120) == 0, "\(process.stderr)")
+            #expect(!process.stderr.contains(key), "no log shows a key")
+        }
+    }
+
+    private func call(_ gateway: Running, _ token: String, leaveAfter seconds: String? = nil, key: String? = nil) throws
+        -> ChildProcess
+    {
+        let script = Repository.fixture("gateway/call.py")
+        return try ChildProcess(
+            [script, String(gateway.port), "demo", key ?? gateway.key, token] + (seconds.map { [$0] } ?? []),
+            executable: URL(fileURLWithPath: "/usr/bin/python3")
+        )
+    }
+
+    private func answer(_ process: ChildProcess) async throws -> Answer {
+        let status = try await process.wait(seconds: 120)
+        try #require(status == 0, "\(process.stderr)")
+        return try JSONDecoder().decode(Answer.self, from: Data(process.stdout.utf8))
+    }
+
+    @Test(.enabled(if: python != nil, "FANFARE_SDK_PYTHON names no Python"), arguments: [false, true])
+    func googlesSDKCannotTellItFromFCM(isTLS: Bool) async throws {
+        let certificates = try Certificates()
+        let identity = try certificates.issue("gateway", names: ["DNS:localhost", "IP:127.0.0.1"])
+        let settings = isTLS ? ", cert_file: \(identity.certFile), key_file: \(identity.keyFile)" : ""
+        try await withGateway(settings) { rig, gateway in
+            let script = Repository.fixture("gateway/admin.py")
+            let origin = "\(isTLS ? "https" : "http")://localhost:\(gateway.port)"
+            let process = try ChildProcess(
+                [script, origin, rig.project, gateway.key],
+                environment: ["REQUESTS_CA_BUNDLE": certificates.caFile],
+                executable: URL(fileURLWithPath: Self.python ?? "")
+            )
+            #expect(try await process.wait(seconds: 300) == 0, "\(process.stderr)\n\(gateway.process.stderr)")
+            let seen = try #require(try JSONSerialization.jsonObject(with: Data(process.stdout.utf8)) as? [String: Any])
+            for name in ["send", "dry run", "topic"] {
+                #expect((seen[name] as? String)?.hasPrefix("projects/demo/messages/") == true, "\(name): \(seen)")
+            }
+            #expect(seen["unregistered"] as? String == "UnregisteredError")
+            #expect(seen["wrong message"] as? String == "InvalidArgumentError")
+            // The SDK asks its credential for a new token after a 401, and this one has none.
+            #expect(seen["wrong key"] as? String == "RefreshError")
+            let each = seen["each"] as? [Any]
+            #expect(each?[0] as? Int == 199 && each?[1] as? Int == 1 && each?[2] as? String == "UnregisteredError")
+            let subscribed = seen["subscribe"] as? [Any]
+            #expect(subscribed?[0] as? Int == 1 && subscribed?[1] as? Int == 1, "\(seen)")
+            #expect(try await rig.deliveries("sdk-1").count == 1)
+            #expect(try await rig.deliveries("sdk-dry").isEmpty)
+            #expect(try await rig.deliveries("sdk-each-199").count == 1)
+        }
+    }
+
+    @Test func clientThatComesBackGetsTheAnswerAndNoSecondCopy() async throws {
+        try await withGateway { rig, gateway in
+            let token = "sbx-slow-3000-a"
+            _ = try await call(gateway, token, leaveAfter: "1").wait(seconds: 120)
+            try await Wait.until("the request to be remembered") {
+                let keys = try await rig.client.send(RedisCommand("KEYS", "fanfare:{demo}:gateway:*"))
+                return keys.array?.count == 1
+            }
+            let again = try await answer(call(gateway, token))
+            #expect(again.status == 200 && again.body.contains("projects/demo/messages/"), "\(again)")
+            #expect(try await rig.deliveries(token).count == 1)
+            // An equal request that nobody left behind is a send of its own.
+            let other = try await answer(call(gateway, token))
+            #expect(other.status == 200 && other.job != again.job, "\(other)")
+            #expect(try await rig.deliveries(token).count == 2)
+        }
+    }
+
+    @Test func redisThatIsAwayIsA503BeforeAnythingIsSent() async throws {
+        try await withGateway { rig, gateway in
+            #expect(try await answer(call(gateway, "before")).status == 200)
+            rig.redis.kill9()
+            let refused = try await answer(call(gateway, "away"))
+            #expect(refused.status == 503 && refused.job == nil && refused.body.contains("UNAVAILABLE"), "\(refused)")
+            #expect((1...30).contains(Int(refused.retry_after ?? "") ?? 0))
+            try rig.redis.restart()
+            try await Wait.until("the gateway to send again") {
+                try await answer(call(gateway, "after")).status == 200
+            }
+            #expect(try await rig.deliveries("away").isEmpty)
+        }
+    }
+
+    @Test func requestsThatWaitAreAnsweredBeforeTheEnd() async throws {
+        try await withGateway { rig, gateway in
+            let waiting = try call(gateway, "sbx-slow-3000-b")
+            try await Wait.until("the send to begin") { try await rig.stats().sends > 0 }
+            gateway.process.signal(SIGTERM)
+            let last = try await answer(waiting)
+            #expect(last.status == 200 && last.body.contains("projects/demo/messages/0:"), "\(last)")
+            #expect(try await gateway.process.wait(seconds: 120) == 0)
+        }
+    }
+
+    @Test func workersThatAreAwayMakeALateAnswerAndLoseNothing() async throws {
+        try await withGateway(", wait_ms: 500") { rig, gateway in
+            #expect(try await answer(call(gateway, "first")).status == 200)
+            gateway.worker.signal(SIGKILL)
+            _ = try await gateway.worker.wait(seconds: 60)
+            let late = try await answer(call(gateway, "late"))
+            let job = try #require(late.job)
+            #expect(late.status == 200 && late.body.contains("projects/demo/messages/fanfare:\(job)"), "\(late)")
+            try await rig.startWorker(gateway.configuration)
+            #expect(try await rig.finished(job)["sent"] == "1")
+        }
+    }
+}
