@@ -159,6 +159,8 @@ public struct ReadPlan: Sendable {
     private var turn = 0
     /// Streams in a row of which none, or few that sleep, had entries.
     private var emptyInARow = 0
+    /// The streams that gave entries in the last read of all that sleep.
+    private var newestGivers: Set<Int> = []
     /// The last read of all streams found nothing, and no later read found anything.
     public private(set) var foundNothing = false
 
@@ -239,8 +241,12 @@ public struct ReadPlan: Sendable {
             streams[read.streams[0]].recovered(to: answer.last)
             return false
         }
-        let given = answer.largest.count { $0 > 0 }
-        emptyInARow = given <= (isSleeper ? Self.fewAwake : 0) ? emptyInARow + read.streams.count : 0
+        let givers = zip(read.streams, answer.largest).filter { $1 > 0 }.map(\.0)
+        // A stream that gives again has more, which a read of all would bring one by one.
+        let isFew = givers.count <= Self.fewAwake && newestGivers.isDisjoint(with: givers)
+        let isWhole = isSleeper && read.blockMs != nil
+        if isWhole { newestGivers = Set(givers) }
+        emptyInARow = givers.isEmpty || (isWhole && isFew) ? emptyInARow + read.streams.count : 0
         if read.blockMs != nil || !answer.isEmpty { foundNothing = answer.isEmpty }
         return answer.isEmpty && read.blockMs == nil && emptyInARow >= read.streams.count + streams.count
     }
@@ -268,7 +274,7 @@ public struct ReadPlan: Sendable {
         turn %= ready.count
         let inTurn = Array(ready[turn...] + ready[..<turn])
         let most = ReadSizer.streams(inTurn.map { streams[$0].sizer })
-        // Once nothing waits, one read blocks on all streams: the first push ends it.
+        // Once nothing waits, or little in streams that sleep, one read blocks on all streams: the first push ends it.
         guard most < ready.count, emptyInARow < ready.count else {
             return read(ready, demands, blockMs: blockMs(demands), after: nil, &actions)
         }

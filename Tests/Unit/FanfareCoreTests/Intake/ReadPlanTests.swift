@@ -43,8 +43,8 @@ import Testing
             }
             return read
         }
-        func given(_ count: Int, of streams: Int) -> ReadPlan.Event {
-            .answered(.entries((0..<streams).map { $0 < count ? 100 : 0 }), demands)
+        func given(_ givers: Range<Int>, of streams: Int) -> ReadPlan.Event {
+            .answered(.entries((0..<streams).map { givers.contains($0) ? 100 : 0 }), demands)
         }
         let whole = ReadPlan.Read(streams: Array(0..<64), count: 1, blockMs: 4_000)
         // In parts at first: the sizes of their entries are not known.
@@ -53,9 +53,21 @@ import Testing
             read = try next(.answered(.emptyOf(read.streams.count), demands))
         }
         #expect(read == whole)
-        for few in [1, 8] { #expect(try next(given(few, of: 64)) == whole) }
-        let part = try next(given(9, of: 64))
-        #expect(part.streams.count < 64 && part.blockMs == nil)
+        for few in [0..<1, 1..<9, 9..<10] { #expect(try next(given(few, of: 64)) == whole) }
+        // Many, and one that gives again.
+        for givers in [20..<29, 9..<10] {
+            var part = try next(given(givers, of: 64))
+            #expect(part.streams.count < 64 && part.blockMs == nil, "\(givers)")
+            // Parts with entries end in no read of all.
+            for _ in 0..<200 {
+                part = try next(given(0..<part.streams.count, of: part.streams.count))
+                #expect(part.blockMs == nil)
+            }
+            for _ in 0..<200 where part != whole {
+                part = try next(.answered(.emptyOf(part.streams.count), demands))
+            }
+            #expect(try part == whole && next(given(9..<10, of: 64)) == whole)
+        }
     }
 
     /// Else a process that is to exit when it is idle would never.
