@@ -59,9 +59,6 @@ public final class HistogramCell: Sendable {
         sum.add(value * Double(times))
     }
 
-    /// Observations in each bucket; the last one has those above all bounds.
-    public var bucketCounts: [Int] { counts.map(\.value) }
-
     package struct Reading: Equatable {
         /// Observations up to each bound, and the number of all.
         package var cumulative: [Int]

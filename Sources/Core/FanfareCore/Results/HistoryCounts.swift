@@ -20,7 +20,7 @@ public struct HistoryCounts: Sendable {
         case .sent: sent += 1
         case .failed: failed += 1
         case .unknown: unknown += 1
-        case .cancelled, .expired: break
+        case .cancelled, .expired: if !maybeDup { return }
         }
         if status == .failed, let error { errors[error, default: 0] += 1 }
         if maybeDup { maybeDuplicates += 1 }

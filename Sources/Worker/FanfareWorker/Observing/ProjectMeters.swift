@@ -4,7 +4,7 @@ internal import FanfareModel
 internal import StreamWire
 
 /// The counters and histograms of one project. Every series is made at the start; counting adds to a number, without a
-/// look-up, a lock or an allocation.
+/// look-up, a lock or an allocation, unless a recipient fails.
 final class ProjectMeters {
     /// The series of sends, or of management requests.
     private struct Series {

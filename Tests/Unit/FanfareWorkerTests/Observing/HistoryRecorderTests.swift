@@ -92,16 +92,6 @@ import Testing
         #expect(bench.redis.names == [] && bench.redis.namesWhileAway == [])
     }
 
-    @Test func countsOfAnEarlierRunnerAreNotRecordedAgain() {
-        count(.sent)
-        recorder.write()
-        #expect(bench.redis.waiting.map(\.words) == [words(1, ["sent", "1"])])
-        bench.redis.answer(.text("ok"))
-        let next = HistoryRecorder(project: bench.context, gauges: bench.runner.gauges)
-        next.write()
-        #expect(bench.redis.waiting.map(\.words) == [words(1)])
-    }
-
     @Test func recordIsWrittenInEachSlotOfTenSeconds() {
         recorder.start()
         bench.loop.advance(milliseconds: 10_000)
