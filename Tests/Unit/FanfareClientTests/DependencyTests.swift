@@ -17,7 +17,8 @@ import Testing
     /// The targets of a manifest's floors, by name.
     static func targets(_ manifest: String) -> [String: Target] {
         var folders: [Substring: Substring] = [:]
-        for use in manifest.matches(of: /targets\("([^"]+)", (\w+)\)/) { folders[use.2] = use.1 }
+        // A pair of the folders' list, or a call for one folder.
+        for use in manifest.matches(of: /"([^"]+)"[:,] (\w+)[,)]/) { folders[use.2] = use.1 }
         var targets: [String: Target] = [:]
         for floor in manifest.matches(of: /let (\w+): Floor = \[\n((?:.|\n)*?)\n\]/) {
             guard let folder = folders[floor.1] else { continue }
@@ -126,12 +127,18 @@ import Testing
             let unused: Floor = [
                 "D": ["A"],
             ]
-            targets("S/Low", low),
+            let high: Floor = [
+                "E": ["A"],
+            ]
+            let floors: KeyValuePairs = [
+                "S/Low": low, "S/Middle": middle,
+                "S/High": high,
+            ]
             """
         let targets = Self.targets(manifest)
         #expect(targets["A"] == Target(path: "S/Low/A"))
         #expect(targets["B"] == Target(path: "S/Low/B", targets: ["A", "C"], products: ["deque", "nio(\"P\")"]))
-        #expect(targets["D"] == nil)
+        #expect(targets["D"] == nil && targets["E"] == Target(path: "S/High/E", targets: ["A"]))
         #expect(Self.closure(of: "B", in: targets) == ["A", "B", "C"])
     }
 }
