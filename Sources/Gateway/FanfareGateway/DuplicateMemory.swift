@@ -27,8 +27,13 @@ struct DuplicateMemory<Redis: RedisSending>: Sendable {
             let memory = DuplicateRule.memory(text)
         else { return nil }
         if case .answer = memory { return memory }
-        let deleted = try await redis.reply(to: RedisCommand("DEL", key)).integer
-        return deleted == 1 ? memory : nil
+        do {
+            return try await redis.reply(to: RedisCommand("DEL", key)).integer == 1 ? memory : nil
+        } catch {
+            // It may be gone.
+            await keep(memory, at: key)
+            throw error
+        }
     }
 
     func keep(_ memory: DuplicateRule.Memory, at key: String) async {

@@ -81,9 +81,11 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     ///   - onListening: called once, with the bound port; 0 for a unix socket.
     /// - Throws: a `ListenError` if it cannot listen.
     public func run(stops: AsyncStream<Void>, onListening: @escaping @Sendable (_ port: Int) -> Void) async throws {
-        let responder = Responder(maximumBodyBytes: GatewayRoutes<Redis>.maximumBodyBytes) { [routes] in
-            await routes.answer($0)
-        }
+        let responder = Responder(
+            maximumBodyBytes: GatewayRoutes<Redis>.maximumBodyBytes,
+            knows: { [routes] in routes.knows($0) },
+            respond: { [routes] in await routes.answer($0) }
+        )
         let connections = HTTPConnections(responder: responder, maximumConnections: options.maximumConnections)
         // The server logs every connection.
         var quiet = logger

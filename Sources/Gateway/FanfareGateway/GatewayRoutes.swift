@@ -77,9 +77,18 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
+    /// Whether the key of a header is one of the gateway's. Counts nothing.
+    func knows(_ authorization: String?) -> Bool {
+        let digest = Self.digest(authorization)
+        return gate.withLockedValue { $0.knows(digest) }
+    }
+
+    private static func digest(_ authorization: String?) -> KeyDigest? {
+        key(in: authorization).flatMap { KeyDigest(MessageDigest.sha256(Array($0.utf8))) }
+    }
+
     private func admit(_ request: WebRequest) throws(KeyFault) -> GatewayKey {
-        let digest = Self.key(in: request.headers["authorization"])
-            .flatMap { KeyDigest(MessageDigest.sha256(Array($0.utf8))) }
+        let digest = Self.digest(request.headers["authorization"])
         let address = isBehindProxy || request.peer.isEmpty ? nil : request.peer
         let result: Result<GatewayKey, KeyFault> = gate.withLockedValue { gate in
             do throws(KeyFault) {

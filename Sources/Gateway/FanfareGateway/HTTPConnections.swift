@@ -144,7 +144,9 @@ private final class HTTP2End: ChannelInboundHandler {
             streams.remove(closed.streamID)
             if isEnding, streams.isEmpty { context.close(promise: nil) }
         case is ChannelShouldQuiesceEvent: end(context)
-        case is IdleStateHandler.IdleStateEvent where streams.isEmpty: end(context)
+        // A peer that leaves its answers unread for so long is gone.
+        case is IdleStateHandler.IdleStateEvent:
+            if streams.isEmpty { end(context) } else { context.close(promise: nil) }
         default: break
         }
         context.fireUserInboundEventTriggered(event)

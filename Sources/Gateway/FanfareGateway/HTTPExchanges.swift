@@ -7,6 +7,8 @@ internal import NIOHTTP1
 struct Responder: Sendable {
     /// Bytes of a body to a path; a longer one is reported as too large.
     var maximumBodyBytes: @Sendable (_ path: String) -> Int
+    /// Whether the key of an `Authorization` header is one of the gateway's. Bodies of strangers are dropped as they arrive.
+    var knows: @Sendable (_ authorization: String?) -> Bool
     /// Is cancelled when the client is gone.
     var respond: @Sendable (WebRequest) async -> WebReply
 }
@@ -18,9 +20,10 @@ struct Responder: Sendable {
 /// idle ──────► reading ─────► answering ──────► idle, or closed
 ///                 │  not whole after 30 s: closed
 /// ```
-/// The client's end of a connection cancels the answer that is being made.
-final class HTTPExchanges: ChannelInboundHandler {
+/// The client's end of a connection cancels the answer that is being made. A client that does not read is not read from.
+final class HTTPExchanges: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     private static let wholeRequest = TimeAmount.seconds(30)
@@ -34,6 +37,8 @@ final class HTTPExchanges: ChannelInboundHandler {
     private var patience: Scheduled<Void>?
     private var answering: Task<Void, Never>?
     private var isEnding = false
+    /// A read that waits until the client has read.
+    private var isReadHeld = false
 
     /// - Parameter isStream: whether the channel is a stream of HTTP/2, which has one request.
     init(responder: Responder, dates: HTTPDateText, isStream: Bool = false) {
@@ -41,6 +46,16 @@ final class HTTPExchanges: ChannelInboundHandler {
     }
 
     // MARK: From the client
+
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = !context.channel.isWritable
+        if !isReadHeld { context.read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isReadHeld { read(context: context) }
+        context.fireChannelWritabilityChanged()
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -82,7 +97,7 @@ final class HTTPExchanges: ChannelInboundHandler {
             headers: headers,
             peer: (context.channel.parent ?? context.channel).remoteAddress?.ipAddress ?? ""
         )
-        limit = responder.maximumBodyBytes(path)
+        limit = responder.knows(headers["authorization"]) ? responder.maximumBodyBytes(path) : 0
         keepsAlive = head.isKeepAlive
         if headers["expect"]?.lowercased() == "100-continue", !isStream {
             context.writeAndFlush(

@@ -21,6 +21,7 @@ actor ResultTail<Redis: RedisSending> {
     private var opening: [String: Task<Void, Never>] = [:]
     /// Entries of a stream at a time: one may hold the results of a thousand recipients.
     private static var page: Int { 20 }
+    private static var pages: Int { 8 }
 
     init(redis: Redis, prefix: String, logger: Logger) {
         (self.redis, self.prefix, self.logger) = (redis, prefix, logger)
@@ -52,7 +53,12 @@ actor ResultTail<Redis: RedisSending> {
         return (reply.array ?? []).first.flatMap { StreamEntry($0)?.id } ?? "0-0"
     }
 
-    /// Reads what was written since the last call.
+    /// Forgets projects: what is written until somebody waits again is not read.
+    func forget(_ isUnawaited: @Sendable (_ project: String) -> Bool) {
+        places = places.filter { !isUnawaited($0.key) }
+    }
+
+    /// Reads what was written since the last call, but no more than some pages: other projects wait, too.
     func read(
         _ project: String,
         isAwaited: @Sendable (_ job: String) -> Bool,
@@ -60,7 +66,7 @@ actor ResultTail<Redis: RedisSending> {
     ) async {
         guard var place = places[project] else { return }
         let keys = ProjectKeys(prefix: prefix, project: project)
-        while true {
+        for _ in 0..<Self.pages {
             let command = RedisCommand(
                 "XREAD",
                 "COUNT",
@@ -85,7 +91,7 @@ actor ResultTail<Redis: RedisSending> {
                     }
                 }
             }
-            places[project] = place
+            if places[project] != nil { places[project] = place }
             if !isFull { return }
         }
     }

@@ -50,6 +50,8 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         /// Requests whose clients were gone before they were entered.
         var gone: Set<UInt64> = []
         var newest: UInt64 = 0
+        /// What is told of requests whose clients left before their job was in Redis.
+        var leavers: [JobPlace: [@Sendable () -> Void]] = [:]
 
         /// The requests of a job wait for its results from now on.
         mutating func enter(_ job: JoinWindow<UInt64>.Job, id: String) {
@@ -57,9 +59,15 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             for (request, indices) in job.requests {
                 guard let member = members[request] else { continue }
                 let place = WaitingTable<UInt64>.Place(project: job.key.project, job: id, indices: indices)
-                table.handle(.wait(request, place, deadlineNs: member.deadlineNs), into: &actions)
+                let deadlineNs = member.deadlineNs
+                table.handle(.wait(request, place, deadlineNs: deadlineNs, isPushed: false), into: &actions)
             }
         }
+    }
+
+    private struct JobPlace: Hashable {
+        var project: String
+        var job: String
     }
 
     private typealias NamedJob = (id: String, job: JoinWindow<UInt64>.Job, push: PushJob?)
@@ -75,8 +83,12 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     private let logger: Logger
     /// Between two looks at windows, deadlines and results.
     private static var tick: Duration { .milliseconds(3) }
+    /// Each look at deadlines reads all requests that wait.
+    private static var ticksOfALook: Int { 16 }
     /// A request that has waited so long asks what became of its job: it may be an earlier one, or rejected.
     private static var doubtNs: UInt64 { 300_000_000 }
+    /// How long the push of a job for which nobody waits any more is tried.
+    private static var unawaitedNs: UInt64 { 60_000_000_000 }
     /// A push that may have been lost is repeated: its id makes that harmless.
     private static var repeatPause: Duration { .milliseconds(200) }
 
@@ -130,12 +142,14 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         at place: WaitingTable<UInt64>.Place,
         onLeft: @escaping @Sendable (_ place: WaitingTable<UInt64>.Place) -> Void
     ) async -> SendEnd {
-        await tail.follow(place.project)
-        return await wait(send, onLeft: onLeft) { request, state in
+        await wait(send, onLeft: onLeft) { request, state in
             var actions: [WaitingTable<UInt64>.Action] = []
             let deadline = self.nowNs() + send.waitNs
-            state.table.handle(.wait(request, place, deadlineNs: deadline), into: &actions)
-            Task { await self.inquire([place]) }
+            state.table.handle(.wait(request, place, deadlineNs: deadline, isPushed: true), into: &actions)
+            Task {
+                await self.tail.follow(place.project)
+                await self.inquire([place])
+            }
             return []
         }
     }
@@ -149,42 +163,46 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             state.newest += 1
             return state.newest
         }
-        return await withTaskCancellationHandler {
+        let end = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let jobs: [NamedJob] = state.withLockedValue { state in
-                    if state.gone.remove(request) != nil {
-                        continuation.resume(returning: .left)
-                        return []
-                    }
+                let (jobs, end): ([NamedJob], SendEnd?) = state.withLockedValue { state in
+                    if state.gone.remove(request) != nil { return ([], .left) }
                     guard state.members.count < maximumWaiting else {
-                        continuation.resume(returning: .unavailable("too many requests wait for their results"))
-                        return []
+                        return ([], .unavailable("too many requests wait for their results"))
                     }
                     state.members[request] = Member(
                         continuation: continuation,
                         send: send,
                         deadlineNs: nowNs() + send.waitNs
                     )
-                    return enter(request, &state)
+                    return (enter(request, &state), nil)
                 }
+                if let end { continuation.resume(returning: end) }
                 for (id, job, prepared) in jobs { Task { await push(job, id: id, prepared) } }
             }
         } onCancel: {
             leave(request, onLeft)
         }
+        // A client that left just after the end.
+        state.withLockedValue { _ = $0.gone.remove(request) }
+        return end
     }
 
-    private func leave(_ request: UInt64, _ onLeft: (WaitingTable<UInt64>.Place) -> Void) {
+    /// A job whose push is not confirmed is told of once it is in Redis, so that nobody waits for one that never is.
+    private func leave(_ request: UInt64, _ onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void) {
         let (member, place): (Member?, WaitingTable<UInt64>.Place?) = state.withLockedValue { state in
             guard let member = state.members.removeValue(forKey: request) else {
-                if request > 0 { state.gone.insert(request) }
+                state.gone.insert(request)
                 return (nil, nil)
             }
             if state.window.remove(request) { return (member, nil) }
-            let place = state.table.place(of: request)
+            let known = state.table.place(of: request)
             var actions: [WaitingTable<UInt64>.Action] = []
             state.table.handle(.left(request), into: &actions)
-            return (member, place)
+            guard let known, !known.isPushed else { return (member, known?.place) }
+            let name = JobPlace(project: known.place.project, job: known.place.job)
+            state.leavers[name, default: []].append { onLeft(known.place) }
+            return (member, nil)
         }
         if let place { onLeft(place) }
         member?.continuation.resume(returning: .left)
@@ -197,7 +215,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         await tail.follow(key.project)
         // A job whose clients are all gone is pushed, too: they are remembered, and their repeats take it over.
         let lasts = state.withLockedValue { state in
-            joined.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs()
+            joined.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs() + Self.unawaitedNs
         }
         var job = prepared ?? PushJob(target: key.target(joined.recipients), message: key.message)
         if prepared == nil {
@@ -209,7 +227,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         while true {
             do {
                 _ = try await producer.add(job)
-                return
+                return pushed(key.project, id)
             } catch {
                 isDoubtful = isDoubtful || mayBeApplied(error)
                 logger.warning(
@@ -217,16 +235,27 @@ final class SendDesk<Redis: RedisSending>: Sendable {
                     metadata: ["project": "\(key.project)", "job": "\(id)", "error": "\(error)"]
                 )
                 guard isDoubtful, nowNs() < lasts else {
-                    return end(joined, with: isDoubtful ? .unknown(job: id) : .unavailable("Redis is away: \(error)"))
+                    let cause = "Redis did not take the job: \(error)"
+                    return end(key.project, id, with: isDoubtful ? .unknown(job: id) : .unavailable(cause))
                 }
                 try? await Task.sleep(for: Self.repeatPause)
             }
         }
     }
 
-    private func end(_ joined: JoinWindow<UInt64>.Job, with end: SendEnd) {
+    private func pushed(_ project: String, _ id: String) {
+        handle(.pushed(project: project, job: id))
+        let leavers = state.withLockedValue { $0.leavers.removeValue(forKey: JobPlace(project: project, job: id)) }
+        for tell in leavers ?? [] { tell() }
+        // Of requests that do not wait.
+        handle(.passed(nowNs: nowNs()))
+    }
+
+    /// Ends all requests of a job that Redis did not take.
+    private func end(_ project: String, _ id: String, with end: SendEnd) {
         let members = state.withLockedValue { state in
-            joined.requests.compactMap { request, _ -> Member? in
+            state.leavers[JobPlace(project: project, job: id)] = nil
+            return state.table.requests(project: project, job: id).compactMap { request -> Member? in
                 var actions: [WaitingTable<UInt64>.Action] = []
                 state.table.handle(.left(request), into: &actions)
                 return state.members.removeValue(forKey: request)
@@ -237,29 +266,27 @@ final class SendDesk<Redis: RedisSending>: Sendable {
 
     // MARK: Time and results
 
-    /// Keeps time and reads results until the task is cancelled.
+    /// Keeps time and reads results until the task is cancelled. Time does not wait for Redis.
     func run() async {
+        async let reading: Void = readResults()
         var asked: Set<String> = []
+        var ticks = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.tick)
-            let now = nowNs()
-            let (jobs, projects, doubtful) = state.withLockedValue { state in
-                let jobs = state.window.close(nowNs: now).map { (id: newJobID(), job: $0) }
-                for (id, job) in jobs { state.enter(job, id: id) }
-                let doubtful = state.table.places.filter { request, place in
-                    guard let member = state.members[request], !asked.contains(place.job) else { return false }
-                    return member.deadlineNs <= now + 50_000_000
-                        || member.deadlineNs - now + Self.doubtNs <= member.send.waitNs
-                }.map(\.place)
-                return (jobs, Array(state.table.projects), doubtful)
-            }
-            for (id, job) in jobs { Task { await push(job, id: id, nil) } }
-            if projects.isEmpty { asked = [] }
-            if !doubtful.isEmpty {
-                asked.formUnion(doubtful.map(\.job))
-                Task { await inquire(doubtful) }
-            }
-            for project in projects {
+            closeWindows()
+            ticks += 1
+            guard ticks.isMultiple(of: Self.ticksOfALook) else { continue }
+            handle(.passed(nowNs: nowNs()))
+            inquireOld(&asked)
+        }
+        await reading
+    }
+
+    private func readResults() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.tick)
+            await tail.forget { project in self.state.withLockedValue { !$0.table.isAwaited(project: project) } }
+            for project in state.withLockedValue({ Array($0.table.projects) }) {
                 await tail.read(
                     project,
                     isAwaited: { job in
@@ -267,8 +294,34 @@ final class SendDesk<Redis: RedisSending>: Sendable {
                     }
                 ) { self.handle($0) }
             }
-            handle(.passed(nowNs: nowNs()))
         }
+    }
+
+    /// Pushes the jobs whose windows are over.
+    private func closeWindows() {
+        let jobs = state.withLockedValue { state in
+            let jobs = state.window.close(nowNs: nowNs()).map { (id: newJobID(), job: $0) }
+            for (id, job) in jobs { state.enter(job, id: id) }
+            return jobs
+        }
+        for (id, job) in jobs { Task { await push(job, id: id, nil) } }
+    }
+
+    /// Asks once for each job that requests have waited for long.
+    ///
+    /// - Parameter asked: the jobs that were asked for and are still awaited.
+    private func inquireOld(_ asked: inout Set<String>) {
+        let now = nowNs()
+        let old = state.withLockedValue { state in
+            state.table.places.filter { request, _ in
+                guard let member = state.members[request] else { return false }
+                let leftNs = member.deadlineNs > now ? member.deadlineNs - now : 0
+                return leftNs + Self.doubtNs <= member.send.waitNs
+            }.map(\.place)
+        }
+        let new = old.filter { !asked.contains("\($0.project) \($0.job)") }
+        asked = Set(old.map { "\($0.project) \($0.job)" })
+        if !new.isEmpty { Task { await inquire(new) } }
     }
 
     /// Asks what became of jobs: one that was over before anyone waited for it, or was rejected, brings no result.

@@ -54,7 +54,12 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             return answer(.fault(error))
         }
         let hasOwnID = wanted.options.idempotencyKey != nil
-        let identity = DuplicateRule.identity(key: key.name, project: project, path: request.path, body: request.body)
+        let identity = DuplicateRule.identity(
+            key: key.name,
+            project: project,
+            path: "\(request.method) \(request.path)?\(request.queryText)",
+            body: request.body
+        )
         let name = memory.key(of: identity, project: project)
         var earlier: DuplicateRule.Memory?
         do {
@@ -68,6 +73,13 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         let end = await push(wanted, key, project, earlier) { [memory] place in
             // The client of this request is gone: its repeat gets the answer.
             if !hasOwnID { Task { await memory.keep(.job(place.job, indices: place.indices), at: name) } }
+        }
+        if let earlier {
+            switch end {
+            // The next repeat takes it over.
+            case .left, .unavailable: await Task { [memory] in await memory.keep(earlier, at: name) }.value
+            default: break
+            }
         }
         if case .unavailable(let cause) = end { return answer(.refused(Self.unavailable(cause))) }
         let made = answer(.sent(end))

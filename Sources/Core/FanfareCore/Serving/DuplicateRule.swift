@@ -26,7 +26,7 @@ public enum DuplicateRule {
     ///
     /// - Parameters:
     ///   - key: the name of the gateway's key.
-    ///   - path: tells the APIs apart, whose answers differ.
+    ///   - path: method, path and query: they tell the APIs apart, and carry what some of them ask.
     public static func identity(key: String, project: String, path: String, body: [UInt8]) -> [UInt8] {
         // No name contains a line break, so that no two requests have the same bytes.
         Array("\(key)\n\(project)\n\(path)\n".utf8) + body

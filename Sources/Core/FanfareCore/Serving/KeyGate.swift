@@ -15,6 +15,9 @@ public struct KeyGate: Sendable {
         rates = rates.filter { names.contains($0.key) }
     }
 
+    /// Whether a digest is that of a key. Counts nothing.
+    public func knows(_ digest: KeyDigest?) -> Bool { (try? table.find(digest)) != nil }
+
     /// Finds the key of a request and counts the request.
     ///
     /// - Parameters:

@@ -1,13 +1,14 @@
 /// The requests that wait for the results of their recipients.
 ///
 /// A request waits for some recipients of one job, several requests for the recipients of a joined one. It is answered when it has
-/// every result, or at its deadline with the results that it has.
+/// every result, or at its deadline with the results that it has. A deadline waits for the push: nobody is told that a job
+/// is on its way that Redis may not have.
 ///
 /// ```
-///         wait                    last result, rejected, or deadline
-/// ─────────────► waiting ──────────────────────────────────────────► answered
-///                   │
-///                   └── left ──► forgotten
+///         wait                 pushed             last result, rejected, or deadline
+/// ─────────────► unpushed ─────────────► waiting ──────────────────────────────────► answered
+///                   │                      │
+///                   └──────── left ────────┴──► forgotten
 /// ```
 public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
     /// The recipients of a job that a request waits for.
@@ -24,7 +25,9 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
 
     public enum Event: Sendable {
         /// A request waits from now on, until a time.
-        case wait(Request, Place, deadlineNs: UInt64)
+        case wait(Request, Place, deadlineNs: UInt64, isPushed: Bool)
+        /// A job is in Redis.
+        case pushed(project: String, job: String)
         /// Results of a job, with their positions.
         case results(project: String, job: String, [(index: Int64, result: ServedResult)])
         /// No recipient of a job gets a result.
@@ -51,6 +54,7 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         var results: [ServedResult?]
         var missing: Int
         var deadlineNs: UInt64
+        var isPushed: Bool
     }
 
     private var entries: [Request: Entry] = [:]
@@ -70,15 +74,28 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         requests[JobName(project: project, job: job)] != nil
     }
 
-    /// The place of a request that waits; nil for every other one.
-    public func place(of request: Request) -> Place? { entries[request]?.place }
+    /// Whether anyone waits for a job of a project.
+    public func isAwaited(project: String) -> Bool { counts[project] != nil }
+
+    /// The requests that wait for a job.
+    public func requests(project: String, job: String) -> [Request] {
+        requests[JobName(project: project, job: job)] ?? []
+    }
+
+    /// The place of a request that waits, and whether its job is in Redis; nil for every other request.
+    public func place(of request: Request) -> (place: Place, isPushed: Bool)? {
+        entries[request].map { ($0.place, $0.isPushed) }
+    }
 
     /// The requests that wait, each with its place. In no order.
     public var places: [(request: Request, place: Place)] { entries.map { ($0.key, $0.value.place) } }
 
     public mutating func handle(_ event: Event, into actions: inout [Action]) {
         switch event {
-        case .wait(let request, let place, let deadlineNs): add(request, place, deadlineNs)
+        case .wait(let request, let place, let deadlineNs, let isPushed):
+            add(request, place, deadlineNs, isPushed)
+        case .pushed(let project, let job):
+            for request in requests(project: project, job: job) { entries[request]?.isPushed = true }
         case .results(let project, let job, let results):
             for request in requests[JobName(project: project, job: job)] ?? [] { give(results, to: request, &actions) }
         case .rejected(let project, let job, let problem):
@@ -87,7 +104,9 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
             }
         case .left(let request): _ = remove(request)
         case .passed(let now):
-            let due = entries.filter { $0.value.deadlineNs <= now }.sorted { $0.value.deadlineNs < $1.value.deadlineNs }
+            let due = entries.filter { $0.value.isPushed && $0.value.deadlineNs <= now }.sorted {
+                $0.value.deadlineNs < $1.value.deadlineNs
+            }
             for (request, entry) in due {
                 _ = remove(request)
                 actions.append(.answer(request, entry.place, entry.results))
@@ -95,14 +114,15 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         }
     }
 
-    private mutating func add(_ request: Request, _ place: Place, _ deadlineNs: UInt64) {
+    private mutating func add(_ request: Request, _ place: Place, _ deadlineNs: UInt64, _ isPushed: Bool) {
         precondition(entries[request] == nil, "a request waits once")
         let missing = place.indices.count
         entries[request] = Entry(
             place: place,
             results: Array(repeating: nil, count: missing),
             missing: missing,
-            deadlineNs: deadlineNs
+            deadlineNs: deadlineNs,
+            isPushed: isPushed
         )
         requests[JobName(project: place.project, job: place.job), default: []].append(request)
         counts[place.project, default: 0] += 1

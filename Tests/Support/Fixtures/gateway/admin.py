@@ -14,7 +14,6 @@ from firebase_admin import credentials, messaging
 
 origin, project, key = sys.argv[1:]
 messaging._MessagingService.FCM_URL = origin + "/v1/projects/{0}/messages:send"
-messaging._MessagingService.IID_URL = origin
 
 
 class Key(credentials.Base):
@@ -44,6 +43,8 @@ seen["dry run"] = outcome(lambda: messaging.send(message("sdk-dry"), dry_run=Tru
 seen["topic"] = outcome(lambda: messaging.send(messaging.Message(topic="news", data={"a": "b"})))
 seen["unregistered"] = outcome(lambda: messaging.send(message("sbx-unregistered-sdk")))
 seen["wrong message"] = outcome(lambda: messaging.send(message("sdk-2", data={"from": "x"})))
+service = messaging._get_messaging_service(firebase_admin.get_app())
+service._fcm_topic_url = f"{origin}/v1/projects/{project}/registrations"
 tokens = [f"sdk-each-{number}" for number in range(200)]
 tokens[7] = "sbx-unregistered-each"
 batch = messaging.send_each_for_multicast(
