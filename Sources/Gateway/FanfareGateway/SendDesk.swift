@@ -110,9 +110,6 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     /// The id of a job of its own.
     func newID() -> String { newJobID() }
 
-    /// Requests that wait now.
-    var waiting: Int { state.withLockedValue { $0.members.count } }
-
     // MARK: Requests
 
     /// Sends, and waits for the results. When the task is cancelled, `onLeft` gets the job that continues without the
@@ -227,7 +224,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         while true {
             do {
                 _ = try await producer.add(job)
-                return pushed(key.project, id)
+                return pushed(key.project, id, isLate: lasts <= nowNs())
             } catch {
                 isDoubtful = isDoubtful || mayBeApplied(error)
                 logger.warning(
@@ -243,12 +240,12 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func pushed(_ project: String, _ id: String) {
+    /// - Parameter isLate: whether the deadlines of its requests are over, as without a wait.
+    private func pushed(_ project: String, _ id: String, isLate: Bool) {
         handle(.pushed(project: project, job: id))
         let leavers = state.withLockedValue { $0.leavers.removeValue(forKey: JobPlace(project: project, job: id)) }
         for tell in leavers ?? [] { tell() }
-        // Of requests that do not wait.
-        handle(.passed(nowNs: nowNs()))
+        if isLate { handle(.passed(nowNs: nowNs())) }
     }
 
     /// Ends all requests of a job that Redis did not take.
