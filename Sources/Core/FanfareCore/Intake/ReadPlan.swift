@@ -245,7 +245,7 @@ public struct ReadPlan: Sendable {
         // A stream that gives again has more, which a read of all would bring one by one.
         let isFew = givers.count <= Self.fewAwake && newestGivers.isDisjoint(with: givers)
         let isWhole = isSleeper && read.blockMs != nil
-        if isWhole { newestGivers = Set(givers) }
+        newestGivers = isWhole ? Set(givers) : []
         emptyInARow = givers.isEmpty || (isWhole && isFew) ? emptyInARow + read.streams.count : 0
         if read.blockMs != nil || !answer.isEmpty { foundNothing = answer.isEmpty }
         return answer.isEmpty && read.blockMs == nil && emptyInARow >= read.streams.count + streams.count
