@@ -25,7 +25,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     ///   - mayBeApplied: whether Redis may have run the command that ended with the error.
     ///   - entryCheck: the checks of a job of a project, as its workers make them.
     ///   - nowNs: a clock that is never set.
-    ///   - newJobID: a new id with each call, that nobody else chooses.
+    ///   - newJobID: a unique id with each call.
     /// - Throws: the error of OpenSSL for a certificate that cannot be used.
     public init(
         options: GatewayOptions,

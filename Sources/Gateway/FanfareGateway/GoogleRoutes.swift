@@ -32,23 +32,15 @@ struct V1Route<Redis: RedisSending>: Sendable {
                 return V1Answer.fault(isID ? V1Fault(shape: "Idempotency-Key", fault.rule) : V1Fault(fault))
             case .refused(let refusal): return refusal.v1Answer
             case .answered(let answer): return answer
-            case .sent(let end): return Self.answer(end, message, project)
+            case .results(let place, let results):
+                let result = results.first ?? nil
+                guard let result else { return V1Answer.deferred(project: project, job: place.job) }
+                return V1Answer.result(result, project: project, job: place.job)
+            case .rejected(let job, let problem): return V1Answer.rejected(problem, job: job)
+            case .unknown(let job):
+                let result = ServedResult(status: .unknown, kind: message.kind, recipient: message.recipient)
+                return V1Answer.result(result, project: project, job: job)
             }
-        }
-    }
-
-    private static func answer(_ end: SendEnd, _ message: V1Request, _ project: String) -> ServedAnswer {
-        switch end {
-        case .results(let place, let results):
-            guard let result = results.first ?? nil else { return V1Answer.deferred(project: project, job: place.job) }
-            return V1Answer.result(result, project: project, job: place.job)
-        case .rejected(let job, let problem): return V1Answer.rejected(problem, job: job)
-        case .unknown(let job):
-            let result = ServedResult(status: .unknown, kind: message.kind, recipient: message.recipient)
-            return V1Answer.result(result, project: project, job: job)
-        case .unavailable(let cause): return GatewayError.unavailable(cause, retryAfterMs: 1_000).v1Answer
-        // Nobody reads it.
-        case .left: return GatewayError.unavailable("The client is gone.", retryAfterMs: 1_000).v1Answer
         }
     }
 }
@@ -82,22 +74,13 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
             case .fault(let fault): return message.refused(fault.reason)
             case .refused(let refusal): return refusal.legacyAnswer
             case .answered(let answer): return answer
-            case .sent(let end): return Self.answer(end, message)
+            case .results(let place, let results):
+                return LegacyAnswer(to: message, job: place.job, firstIndex: place.indices.lowerBound).answer(results)
+            case .rejected(let job, let problem): return LegacyAnswer(to: message, job: job).rejected(problem)
+            // After a 5xx clients send to all tokens again; the job may be in Redis.
+            case .unknown(let job):
+                return LegacyAnswer(to: message, job: job).answer(message.recipients.map { _ in nil })
             }
-        }
-    }
-
-    private static func answer(_ end: SendEnd, _ message: LegacyRequest) -> ServedAnswer {
-        switch end {
-        case .results(let place, let results):
-            return LegacyAnswer(to: message, job: place.job, firstIndex: place.indices.lowerBound).answer(results)
-        case .rejected(let job, let problem): return LegacyAnswer(to: message, job: job).rejected(problem)
-        // After a 5xx clients send to all tokens again; the job may be in Redis.
-        case .unknown(let job):
-            return LegacyAnswer(to: message, job: job).answer(message.recipients.map { _ in nil })
-        case .unavailable(let cause): return GatewayError.unavailable(cause, retryAfterMs: 1_000).legacyAnswer
-        // Nobody reads it.
-        case .left: return GatewayError.unavailable("The client is gone.", retryAfterMs: 1_000).legacyAnswer
         }
     }
 }

@@ -44,15 +44,12 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
             case .fault(let fault): return ManagementAnswer.fault(fault, route: route)
             case .refused(let cause): return refusal(cause)
             case .answered(let answer): return answer
-            case .sent(.results(let place, let results)):
+            case .results(let place, let results):
                 return ManagementAnswer.results(results, of: call, project: project, job: place.job)
-            case .sent(.rejected(let job, let problem)):
+            case .rejected(let job, let problem):
                 return ManagementAnswer.rejected(problem, route: route, job: job)
-            case .sent(.unknown(let job)):
+            case .unknown(let job):
                 return ManagementAnswer.results(recipients.map { _ in nil }, of: call, project: project, job: job)
-            case .sent(.unavailable(let cause)): return refusal(.unavailable(cause, retryAfterMs: 1_000))
-            // Nobody reads it.
-            case .sent(.left): return refusal(.unavailable("The client is gone.", retryAfterMs: 1_000))
             }
         }
     }

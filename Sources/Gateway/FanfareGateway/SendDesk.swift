@@ -87,7 +87,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     private static var ticksOfALook: Int { 16 }
     /// A request that has waited so long asks what became of its job: it may be an earlier one, or rejected.
     private static var doubtNs: UInt64 { 300_000_000 }
-    /// How long the push of a job for which nobody waits any more is tried.
+    /// How long the push of a job is tried for which no request waits any more.
     private static var unawaitedNs: UInt64 { 60_000_000_000 }
     /// A push that may have been lost is repeated: its id makes that harmless.
     private static var repeatPause: Duration { .milliseconds(200) }
@@ -185,7 +185,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         return end
     }
 
-    /// A job whose push is not confirmed is told of once it is in Redis, so that nobody waits for one that never is.
+    /// `onLeft` is called once the job is in Redis: a repeat must not wait for a job that Redis never took.
     private func leave(_ request: UInt64, _ onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void) {
         let (member, place): (Member?, WaitingTable<UInt64>.Place?) = state.withLockedValue { state in
             guard let member = state.members.removeValue(forKey: request) else {
@@ -214,11 +214,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         let lasts = state.withLockedValue { state in
             joined.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs() + Self.unawaitedNs
         }
-        var job = prepared ?? PushJob(target: key.target(joined.recipients), message: key.message)
-        if prepared == nil {
-            (job.format, job.validateOnly, job.delivery) = (key.format, key.validateOnly, key.delivery)
-        }
-        (job.id, job.results, job.priority, job.expiresAt) = (id, .all, key.priority, key.expiresAt)
+        let job = key.job(to: joined.recipients, id: id, prepared)
         let producer = FanfareProducer(redis: redis, project: key.project, prefix: prefix)
         var isDoubtful = false
         while true {
@@ -357,7 +353,15 @@ final class SendDesk<Redis: RedisSending>: Sendable {
 }
 
 extension JoinKey {
-    func target(_ recipients: [String]) -> Target {
+    /// - Parameter prepared: the job itself, where it is no message.
+    func job(to recipients: [String], id: String?, _ prepared: PushJob?) -> PushJob {
+        var job = prepared ?? PushJob(target: target(recipients), message: message)
+        if prepared == nil { (job.format, job.validateOnly, job.delivery) = (format, validateOnly, delivery) }
+        (job.id, job.results, job.priority, job.expiresAt) = (id, .all, priority, expiresAt)
+        return job
+    }
+
+    private func target(_ recipients: [String]) -> Target {
         switch kind {
         case .fid: return .fids(RecipientList(recipients))
         case .topic: return .topic(recipients[0])

@@ -23,9 +23,13 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         /// The job breaks a rule; nothing was sent.
         case fault(EntryFault)
         case refused(GatewayError)
-        /// An equal request was answered so, which clients repeat by themselves.
+        /// The answer of an earlier request, which clients repeat by themselves.
         case answered(ServedAnswer)
-        case sent(SendEnd)
+        /// The results in the order of the recipients; nil for each that did not come in time.
+        case results(WaitingTable<UInt64>.Place, [ServedResult?])
+        case rejected(job: String, problem: String)
+        /// Whether the job is in Redis is not known.
+        case unknown(job: String)
     }
 
     let desk: SendDesk<Redis>
@@ -48,12 +52,15 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         project: String,
         answer: (End) -> ServedAnswer
     ) async -> ServedAnswer {
+        let join = Self.joinKey(wanted, key, project)
+        let ownID = wanted.options.idempotencyKey
+        let hasOwnID = ownID != nil
         do throws(EntryFault) {
-            try check(wanted, project)
+            // The rules of every job.
+            _ = try entryCheck(project).check(join.job(to: wanted.recipients, id: ownID, wanted.job).fields)
         } catch {
             return answer(.fault(error))
         }
-        let hasOwnID = wanted.options.idempotencyKey != nil
         let identity = DuplicateRule.identity(
             key: key.name,
             project: project,
@@ -70,7 +77,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             return answer(.refused(Self.unavailable("Redis is away.")))
         }
         if case .answer(let known) = earlier { return answer(.answered(known)) }
-        let end = await push(wanted, key, project, earlier) { [memory] place in
+        let end = await push(wanted, join, earlier) { [memory] place in
             // The client of this request is gone: its repeat gets the answer.
             if !hasOwnID { Task { await memory.keep(.job(place.job, indices: place.indices), at: name) } }
         }
@@ -81,10 +88,15 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             default: break
             }
         }
-        if case .unavailable(let cause) = end { return answer(.refused(Self.unavailable(cause))) }
-        let made = answer(.sent(end))
-        // Nobody reads the answer, and what is remembered is the job.
-        if case .left = end { return made }
+        let made: ServedAnswer
+        switch end {
+        case .results(let place, let results): made = answer(.results(place, results))
+        case .rejected(let job, let problem): made = answer(.rejected(job: job, problem: problem))
+        case .unknown(let job): made = answer(.unknown(job: job))
+        case .unavailable(let cause): return answer(.refused(Self.unavailable(cause)))
+        // The client does not read the answer, and its job is remembered.
+        case .left: return answer(.refused(Self.unavailable("The client is gone.")))
+        }
         if !hasOwnID, DuplicateRule.isRepeated(made) { await memory.keep(.answer(made), at: name) }
         return made
     }
@@ -94,13 +106,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         .unavailable(cause, retryAfterMs: .random(in: 1_000...3_000))
     }
 
-    private func push(
-        _ wanted: RequestedSend,
-        _ key: GatewayKey,
-        _ project: String,
-        _ earlier: DuplicateRule.Memory?,
-        onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void
-    ) async -> SendEnd {
+    private static func joinKey(_ wanted: RequestedSend, _ key: GatewayKey, _ project: String) -> JoinKey {
         let options = wanted.options
         var join = JoinKey(
             key: key.name,
@@ -111,28 +117,28 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         )
         join.validateOnly = wanted.validateOnly
         (join.priority, join.delivery, join.expiresAt) = (options.priority, options.delivery, options.expiresAt)
+        return join
+    }
+
+    private func push(
+        _ wanted: RequestedSend,
+        _ join: JoinKey,
+        _ earlier: DuplicateRule.Memory?,
+        onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void
+    ) async -> SendEnd {
         // A job has one topic, condition or group.
         let isList = wanted.kind == .token || wanted.kind == .fid
         let send = WantedSend(
             key: join,
             recipients: wanted.recipients,
-            id: options.idempotencyKey ?? (isList && wanted.job == nil ? nil : desk.newID()),
+            id: wanted.options.idempotencyKey ?? (isList && wanted.job == nil ? nil : desk.newID()),
             job: wanted.job,
-            waitNs: UInt64(options.waitMs) * 1_000_000
+            waitNs: UInt64(wanted.options.waitMs) * 1_000_000
         )
         guard case .job(let job, let indices) = earlier, indices.count == wanted.recipients.count else {
             return await desk.send(send, onLeft: onLeft)
         }
-        let place = WaitingTable<UInt64>.Place(project: project, job: job, indices: indices)
+        let place = WaitingTable<UInt64>.Place(project: join.project, job: job, indices: indices)
         return await desk.takeOver(send, at: place, onLeft: onLeft)
-    }
-
-    /// The rules of every job, of the fields that the request becomes.
-    private func check(_ wanted: RequestedSend, _ project: String) throws(EntryFault) {
-        let key = JoinKey(key: "", project: project, kind: wanted.kind, message: wanted.message)
-        var job = wanted.job ?? PushJob(target: key.target(wanted.recipients), message: wanted.message)
-        if wanted.job == nil { (job.format, job.validateOnly) = (wanted.format, wanted.validateOnly) }
-        job.id = wanted.options.idempotencyKey
-        _ = try entryCheck(project).check(job.fields)
     }
 }

@@ -13,7 +13,7 @@ final class ServedProjects<Redis: RedisSending>: Sendable {
     /// - Throws: the error of Redis.
     func contains(_ project: String) async throws -> Bool {
         if known.withLockedValue({ $0.contains(project) }) { return true }
-        // Workers write it with their first claim, and nobody else does.
+        // Only workers write it, with their first claim.
         let key = ProjectKeys(prefix: prefix, project: project).base + "ctl"
         guard try await redis.reply(to: RedisCommand("EXISTS", key)).integer == 1 else { return false }
         known.withLockedValue { _ = $0.insert(project) }

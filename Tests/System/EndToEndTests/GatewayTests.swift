@@ -115,7 +115,7 @@ import Testing
             let again = try await answer(call(gateway, token))
             #expect(again.status == 200 && again.body.contains("projects/demo/messages/"), "\(again)")
             #expect(try await rig.deliveries(token).count == 1)
-            // An equal request that nobody left behind is a send of its own.
+            // The answer is given once: the next equal request is a send of its own.
             let other = try await answer(call(gateway, token))
             #expect(other.status == 200 && other.job != again.job, "\(other)")
             #expect(try await rig.deliveries(token).count == 2)

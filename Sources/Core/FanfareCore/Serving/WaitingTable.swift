@@ -1,8 +1,8 @@
 /// The requests that wait for the results of their recipients.
 ///
 /// A request waits for some recipients of one job, several requests for the recipients of a joined one. It is answered when it has
-/// every result, or at its deadline with the results that it has. A deadline waits for the push: nobody is told that a job
-/// is on its way that Redis may not have.
+/// every result, or at its deadline with the results that it has. A deadline waits for the push: no client
+/// is told of a job that Redis may not have.
 ///
 /// ```
 ///         wait                 pushed             last result, rejected, or deadline
