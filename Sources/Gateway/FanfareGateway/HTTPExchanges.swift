@@ -146,7 +146,10 @@ final class HTTPExchanges: ChannelDuplexHandler {
 
     private func write(_ reply: WebReply, isHead: Bool, _ context: ChannelHandlerContext) {
         // Without it, the client left meanwhile.
-        guard answering != nil, context.channel.isActive else { return }
+        guard answering != nil, context.channel.isActive else {
+            reply.onEnd?(false)
+            return
+        }
         answering = nil
         var headers = HTTPHeaders()
         if let type = reply.type { headers.add(name: "content-type", value: type) }
@@ -167,6 +170,11 @@ final class HTTPExchanges: ChannelDuplexHandler {
             )
         }
         let written = context.eventLoop.makePromise(of: Void.self)
+        if let onEnd = reply.onEnd {
+            written.futureResult.whenComplete { result in
+                if case .success = result { onEnd(true) } else { onEnd(false) }
+            }
+        }
         if isLast {
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             written.futureResult.whenComplete { _ in bound.value.close(promise: nil) }

@@ -13,6 +13,9 @@ public struct WebReply: Sendable {
     /// A body in place of ``bytes``; nil for most replies. If it throws, the connection breaks, so that no part passes for
     /// a whole.
     public var body: Body?
+    /// Is called once with the end of the reply: whether its last byte was written to the socket. `false` if the connection or
+    /// the stream ended before that, or the client was gone before the reply was made. Only the gateway calls it.
+    public var onEnd: (@Sendable (_ isWritten: Bool) -> Void)?
 
     public init(
         status: Int,
