@@ -43,9 +43,14 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             return try TLSServerContext(identity: identity, protocols: ["h2", "http/1.1"])
         }
         gate = NIOLockedValueBox(KeyGate(keys))
-        desk = SendDesk(
+        let records = RequestRecords(
             redis: redis,
             prefix: options.prefix,
+            gateway: newJobID().filter { $0 != "." },
+            dedupeMs: options.dedupeMs
+        )
+        desk = SendDesk(
+            records: records,
             maximumWaiting: options.maximumWaiting,
             logger: logger,
             mayBeApplied: mayBeApplied,
@@ -54,7 +59,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         )
         let sends = SendRoute(
             desk: desk,
-            memory: DuplicateMemory(redis: redis, prefix: options.prefix, logger: logger),
+            records: records,
             served: ServedProjects(redis: redis, prefix: options.prefix),
             entryCheck: entryCheck,
             waitMs: options.waitMs,
@@ -100,19 +105,22 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             for await _ in stops { await services.triggerGracefulShutdown() }
         }
         let sending = Task { await desk.run() }
-        defer {
-            stopping.cancel()
-            sending.cancel()
-        }
+        defer { stopping.cancel() }
+        let outcome: Result<Void, any Error>
         do {
             try await withTaskCancellationHandler {
                 try await services.run()
             } onCancel: {
                 Task { await services.triggerGracefulShutdown() }
             }
+            outcome = .success(())
         } catch {
-            throw ListenError(error, address: options.address.text) ?? error
+            outcome = .failure(ListenError(error, address: options.address.text) ?? error)
         }
+        sending.cancel()
+        // It writes what became of the last requests.
+        await sending.value
+        try outcome.get()
     }
 
     private func server(

@@ -14,6 +14,8 @@ public struct GatewayOptions: Sendable {
     /// Requests that wait at once; more get 503.
     public var maximumWaiting = 20_000
     public var maximumConnections = 10_000
+    /// How long workers remember the id of a job, milliseconds.
+    public var dedupeMs: Int64 = 86_400_000
     /// Of every Redis key, without the colon.
     public var prefix = "fanfare"
 

@@ -23,36 +23,39 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
-        let answer = await serve(request)
+        let reply = await serve(request)
+        let answer = reply.answer
         let headers = answer.headers.map { (name: $0.name, value: $0.value) }
-        return WebReply(status: answer.status, type: answer.type, bytes: answer.body, headers: headers)
+        var written = WebReply(status: answer.status, type: answer.type, bytes: answer.body, headers: headers)
+        written.onEnd = reply.onEnd
+        return written
     }
 
-    private func serve(_ request: WebRequest) async -> ServedAnswer {
+    private func serve(_ request: WebRequest) async -> GatewayReply {
         if Self.legacyPaths.contains(request.path) { return await serveLegacy(request) }
         if let route = ManagementRoute(path: request.path) { return await serve(request, route) }
         let key: GatewayKey
         do throws(KeyFault) {
             key = try admit(request)
         } catch {
-            return error.refusal("").v1Answer
+            return GatewayReply(error.refusal("").v1Answer)
         }
         guard let parts = request.parts, parts.count == 4, parts[0] == "v1", parts[1] == "projects",
             parts[3] == "messages:send"
-        else { return GatewayError.route.v1Answer }
-        guard request.method == "POST" else { return GatewayError.method(allowed: "POST").v1Answer }
+        else { return GatewayReply(GatewayError.route.v1Answer) }
+        guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").v1Answer) }
         do throws(KeyFault) {
             try key.permit(.push, on: parts[2])
         } catch {
-            return error.refusal(parts[2]).v1Answer
+            return GatewayReply(error.refusal(parts[2]).v1Answer)
         }
         return await v1.answer(request, key: key, project: parts[2])
     }
 
-    private func serve(_ request: WebRequest, _ route: ManagementRoute) async -> ServedAnswer {
+    private func serve(_ request: WebRequest, _ route: ManagementRoute) async -> GatewayReply {
         guard route.methods.contains(request.method) else {
             let methods = route.methods.joined(separator: ", ")
-            return ManagementAnswer.refusal(.method(allowed: methods), route: route)
+            return GatewayReply(ManagementAnswer.refusal(.method(allowed: methods), route: route))
         }
         var project = route.project ?? ""
         do throws(KeyFault) {
@@ -61,19 +64,19 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
             try key.permit(.push, on: project)
             return await management.answer(request, route, key: key, project: project)
         } catch {
-            return ManagementAnswer.refusal(error.refusal(project), route: route)
+            return GatewayReply(ManagementAnswer.refusal(error.refusal(project), route: route))
         }
     }
 
-    private func serveLegacy(_ request: WebRequest) async -> ServedAnswer {
-        guard request.method == "POST" else { return GatewayError.method(allowed: "POST").legacyAnswer }
+    private func serveLegacy(_ request: WebRequest) async -> GatewayReply {
+        guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").legacyAnswer) }
         do throws(KeyFault) {
             let key = try admit(request)
-            guard key.projects.count == 1 else { return LegacyAnswer.severalProjects(key: key.name) }
+            guard key.projects.count == 1 else { return GatewayReply(LegacyAnswer.severalProjects(key: key.name)) }
             try key.permit(.push, on: key.projects[0])
             return await legacy.answer(request, key: key, project: key.projects[0])
         } catch {
-            return error.refusal("").legacyAnswer
+            return GatewayReply(error.refusal("").legacyAnswer)
         }
     }
 

@@ -7,9 +7,11 @@ internal import FanfareModel
 struct V1Route<Redis: RedisSending>: Sendable {
     let sends: SendRoute<Redis>
 
-    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> ServedAnswer {
-        if request.isBodyTooLarge { return GatewayError.tooLarge(maximumBytes: V1Request.maximumBytes).v1Answer }
-        guard request.isBodyPlain else { return GatewayError.mediaType.v1Answer }
+    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> GatewayReply {
+        if request.isBodyTooLarge {
+            return GatewayReply(GatewayError.tooLarge(maximumBytes: V1Request.maximumBytes).v1Answer)
+        }
+        guard request.isBodyPlain else { return GatewayReply(GatewayError.mediaType.v1Answer) }
         let message: V1Request
         let wanted: RequestedSend
         do throws(V1Fault) {
@@ -23,7 +25,7 @@ struct V1Route<Redis: RedisSending>: Sendable {
                 options: try sends.options(request, key)
             )
         } catch {
-            return V1Answer.fault(error)
+            return GatewayReply(V1Answer.fault(error))
         }
         return await sends.send(wanted, request, key: key, project: project) { end in
             switch end {
@@ -50,17 +52,21 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
     let sends: SendRoute<Redis>
     static var maximumBytes: Int { 1_048_576 }
 
-    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> ServedAnswer {
-        if request.isBodyTooLarge { return GatewayError.tooLarge(maximumBytes: Self.maximumBytes).legacyAnswer }
-        guard request.isBodyPlain else { return GatewayError.mediaType.legacyAnswer }
+    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> GatewayReply {
+        if request.isBodyTooLarge {
+            return GatewayReply(GatewayError.tooLarge(maximumBytes: Self.maximumBytes).legacyAnswer)
+        }
+        guard request.isBodyPlain else { return GatewayReply(GatewayError.mediaType.legacyAnswer) }
         let message: LegacyRequest
         do throws(LegacyFault) {
             message = try LegacyRequest(request.body, contentType: request.headers["content-type"])
         } catch {
-            return error.answer
+            return GatewayReply(error.answer)
         }
         let options: SendOptions
-        do throws(V1Fault) { options = try sends.options(request, key) } catch { return message.refused(error.message) }
+        do throws(V1Fault) { options = try sends.options(request, key) } catch {
+            return GatewayReply(message.refused(error.message))
+        }
         let wanted = RequestedSend(
             kind: message.kind,
             recipients: message.recipients,

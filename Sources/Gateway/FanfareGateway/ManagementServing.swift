@@ -12,22 +12,24 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
         _ route: ManagementRoute,
         key: GatewayKey,
         project: String
-    ) async -> ServedAnswer {
-        func refusal(_ refusal: GatewayError) -> ServedAnswer { ManagementAnswer.refusal(refusal, route: route) }
+    ) async -> GatewayReply {
+        func refusal(_ refusal: GatewayError) -> GatewayReply {
+            GatewayReply(ManagementAnswer.refusal(refusal, route: route))
+        }
         if request.isBodyTooLarge { return refusal(.tooLarge(maximumBytes: LegacyRoute<Redis>.maximumBytes)) }
         guard request.isBodyPlain else { return refusal(.mediaType) }
         let call: ManagementCall
         do throws(EntryFault) {
             call = try ManagementCall(route, method: request.method, query: request.queryText, body: request.body)
         } catch {
-            return ManagementAnswer.fault(error, route: route)
+            return GatewayReply(ManagementAnswer.fault(error, route: route))
         }
         guard let operation = call.operation else {
-            return ManagementAnswer.results([], of: call, project: project, job: nil)
+            return GatewayReply(ManagementAnswer.results([], of: call, project: project, job: nil))
         }
         let options: SendOptions
         do throws(V1Fault) { options = try sends.options(request, key) } catch {
-            return ManagementAnswer.fault(EntryFault(error.path, error.rule), route: route)
+            return GatewayReply(ManagementAnswer.fault(EntryFault(error.path, error.rule), route: route))
         }
         let (job, recipients) = operation.job
         let wanted = RequestedSend(
@@ -42,7 +44,7 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
         return await sends.send(wanted, request, key: key, project: project) { end in
             switch end {
             case .fault(let fault): return ManagementAnswer.fault(fault, route: route)
-            case .refused(let cause): return refusal(cause)
+            case .refused(let cause): return ManagementAnswer.refusal(cause, route: route)
             case .answered(let answer): return answer
             case .results(let place, let results):
                 return ManagementAnswer.results(results, of: call, project: project, job: place.job)

@@ -17,10 +17,14 @@ struct WantedSend: Sendable {
     var job: PushJob?
     /// How long the request waits for its results.
     var waitNs: UInt64
+    /// The key of its fingerprint; nil for a request that equal ones need not find.
+    var recordKey: String?
 }
 
 /// How a send ended for its request.
 enum SendEnd: Sendable {
+    /// An equal request was answered so before.
+    case answered(ServedAnswer)
     /// The results in the order of the recipients; nil for each that did not come in time.
     case results(WaitingTable<UInt64>.Place, [ServedResult?])
     case rejected(job: String, problem: String)
@@ -34,128 +38,92 @@ enum SendEnd: Sendable {
 
 /// Pushes what requests send, in joined jobs, and hands each request its results.
 ///
-/// ``JoinWindow`` decides which requests are one job, ``WaitingTable`` who gets which result. One task, ``run()``, keeps
-/// their time and reads results.
+/// ``JoinWindow`` decides which requests are one job, ``WaitingTable`` who gets which result, ``RequestLedger`` what equal
+/// requests find in Redis. One task, ``run()``, keeps their time and reads results.
 final class SendDesk<Redis: RedisSending>: Sendable {
-    private struct Member {
+    struct Member {
         let continuation: CheckedContinuation<SendEnd, Never>
         let send: WantedSend
         let deadlineNs: UInt64
     }
 
-    private struct State {
+    struct State {
         var window = JoinWindow<UInt64>()
         var table = WaitingTable<UInt64>()
+        var ledger = RequestLedger()
+        /// Records to change in Redis, the oldest first, by project.
+        var changes: [String: [RequestLedger.Change]] = [:]
         var members: [UInt64: Member] = [:]
         /// Requests whose clients were gone before they were entered.
         var gone: Set<UInt64> = []
         var newest: UInt64 = 0
-        /// What is told of requests whose clients left before their job was in Redis.
-        var leavers: [JobPlace: [@Sendable () -> Void]] = [:]
 
         /// The requests of a job wait for its results from now on.
         mutating func enter(_ job: JoinWindow<UInt64>.Job, id: String) {
             var actions: [WaitingTable<UInt64>.Action] = []
             for (request, indices) in job.requests {
+                ledger.place(request, at: DuplicateRule.Place(job: id, indices: indices))
                 guard let member = members[request] else { continue }
                 let place = WaitingTable<UInt64>.Place(project: job.key.project, job: id, indices: indices)
                 let deadlineNs = member.deadlineNs
                 table.handle(.wait(request, place, deadlineNs: deadlineNs, isPushed: false), into: &actions)
             }
         }
+
+        mutating func add(_ change: RequestLedger.Change?, project: String) {
+            if let change { changes[project, default: []].append(change) }
+        }
     }
 
-    private struct JobPlace: Hashable {
-        var project: String
-        var job: String
-    }
+    typealias Job = JoinWindow<UInt64>.Job
+    typealias NamedJob = (id: String, job: Job, push: PushJob?)
 
-    private typealias NamedJob = (id: String, job: JoinWindow<UInt64>.Job, push: PushJob?)
-
-    private let state = NIOLockedValueBox(State())
+    let state = NIOLockedValueBox(State())
+    let records: RequestRecords<Redis>
+    let mayBeApplied: @Sendable (any Error) -> Bool
+    let nowNs: @Sendable () -> UInt64
+    let tail: ResultTail<Redis>
+    let logger: Logger
     private let redis: Redis
     private let prefix: String
     private let maximumWaiting: Int
-    private let mayBeApplied: @Sendable (any Error) -> Bool
-    private let nowNs: @Sendable () -> UInt64
-    private let newJobID: @Sendable () -> String
-    let tail: ResultTail<Redis>
-    private let logger: Logger
+    let newJobID: @Sendable () -> String
     /// Between two looks at windows, deadlines and results.
     private static var tick: Duration { .milliseconds(3) }
     /// Each look at deadlines reads all requests that wait.
     private static var ticksOfALook: Int { 16 }
+    /// Between two signs of life.
+    private static var lifeNs: UInt64 { 1_000_000_000 }
+    /// After a command that Redis did not take.
+    static var repeatPause: Duration { .milliseconds(200) }
+    /// Changes of a project that wait for Redis; of more, the oldest are dropped: their records end by themselves.
+    private static var maximumChanges: Int { 100_000 }
     /// A request that has waited so long asks what became of its job: it may be an earlier one, or rejected.
     private static var doubtNs: UInt64 { 300_000_000 }
-    /// How long the push of a job is tried for which no request waits any more.
-    private static var unawaitedNs: UInt64 { 60_000_000_000 }
-    /// A push that may have been lost is repeated: its id makes that harmless.
-    private static var repeatPause: Duration { .milliseconds(200) }
 
     /// - Parameter mayBeApplied: whether Redis may have run the command that ended with the error.
     init(
-        redis: Redis,
-        prefix: String,
+        records: RequestRecords<Redis>,
         maximumWaiting: Int,
         logger: Logger,
         mayBeApplied: @escaping @Sendable (any Error) -> Bool,
         nowNs: @escaping @Sendable () -> UInt64,
         newJobID: @escaping @Sendable () -> String
     ) {
-        (self.redis, self.prefix, self.maximumWaiting, self.logger) = (redis, prefix, maximumWaiting, logger)
+        (redis, prefix) = (records.redis, records.prefix)
+        (self.records, self.maximumWaiting, self.logger) = (records, maximumWaiting, logger)
         (self.mayBeApplied, self.nowNs, self.newJobID) = (mayBeApplied, nowNs, newJobID)
         tail = ResultTail(redis: redis, prefix: prefix, logger: logger)
     }
 
-    /// The id of a job of its own.
-    func newID() -> String { newJobID() }
-
     // MARK: Requests
 
-    /// Sends, and waits for the results. When the task is cancelled, `onLeft` gets the job that continues without the
-    /// request, if there is one.
-    func send(
-        _ send: WantedSend,
-        onLeft: @escaping @Sendable (_ place: WaitingTable<UInt64>.Place) -> Void
-    ) async -> SendEnd {
-        await wait(send, onLeft: onLeft) { request, state in
-            var jobs: [NamedJob] = []
-            if let id = send.id {
-                let requests = [(request: request, indices: 0..<Int64(send.recipients.count))]
-                let job = JoinWindow.Job(key: send.key, recipients: send.recipients, requests: requests)
-                jobs = [(id, job, send.job)]
-            } else {
-                let closed = state.window.add(request, send.recipients, to: send.key, nowNs: self.nowNs())
-                jobs = closed.map { (self.newJobID(), $0, nil) }
-            }
-            for (id, job, _) in jobs { state.enter(job, id: id) }
-            return jobs
-        }
-    }
-
-    /// Waits for the results of a job that an earlier request pushed.
-    func takeOver(
-        _ send: WantedSend,
-        at place: WaitingTable<UInt64>.Place,
-        onLeft: @escaping @Sendable (_ place: WaitingTable<UInt64>.Place) -> Void
-    ) async -> SendEnd {
-        await wait(send, onLeft: onLeft) { request, state in
-            var actions: [WaitingTable<UInt64>.Action] = []
-            let deadline = self.nowNs() + send.waitNs
-            state.table.handle(.wait(request, place, deadlineNs: deadline, isPushed: true), into: &actions)
-            Task {
-                await self.tail.follow(place.project)
-                await self.inquire([place])
-            }
-            return []
-        }
-    }
-
-    private func wait(
-        _ send: WantedSend,
-        onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void,
-        enter: @Sendable (UInt64, inout State) -> [NamedJob]
-    ) async -> SendEnd {
+    /// Sends, and waits for the results. When the task is cancelled, the client is gone: its job continues without it.
+    ///
+    /// The caller ends the request with ``end(_:_:project:)`` unless the end is `left`, `answered` or `unavailable`.
+    ///
+    /// - Returns: the request's number in the ledger, and how the send ended.
+    func send(_ send: WantedSend) async -> (request: UInt64, end: SendEnd) {
         let request = state.withLockedValue { state in
             state.newest += 1
             return state.newest
@@ -172,89 +140,68 @@ final class SendDesk<Redis: RedisSending>: Sendable {
                         send: send,
                         deadlineNs: nowNs() + send.waitNs
                     )
-                    return (enter(request, &state), nil)
+                    if let key = send.recordKey { state.ledger.enter(request, key: key) }
+                    return (enter(request, send, &state), nil)
                 }
                 if let end { continuation.resume(returning: end) }
                 for (id, job, prepared) in jobs { Task { await push(job, id: id, prepared) } }
             }
         } onCancel: {
-            leave(request, onLeft)
+            leave(request)
         }
         // A client that left just after the end.
         state.withLockedValue { _ = $0.gone.remove(request) }
-        return end
+        return (request, end)
     }
 
-    /// `onLeft` is called once the job is in Redis: a repeat must not wait for a job that Redis never took.
-    private func leave(_ request: UInt64, _ onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void) {
-        let (member, place): (Member?, WaitingTable<UInt64>.Place?) = state.withLockedValue { state in
+    /// - Returns: the jobs to push now.
+    private func enter(_ request: UInt64, _ send: WantedSend, _ state: inout State) -> [NamedJob] {
+        var jobs: [NamedJob] = []
+        if let id = send.id {
+            jobs = [(id, Self.job(of: request, send), send.job)]
+        } else {
+            let closed = state.window.add(request, send.recipients, to: send.key, nowNs: nowNs())
+            jobs = closed.map { (newJobID(), $0, nil) }
+        }
+        for (id, job, _) in jobs { state.enter(job, id: id) }
+        return jobs
+    }
+
+    /// A job of one request.
+    static func job(of request: UInt64, _ send: WantedSend) -> Job {
+        let requests = [(request: request, indices: 0..<Int64(send.recipients.count))]
+        return JoinWindow.Job(key: send.key, recipients: send.recipients, requests: requests)
+    }
+
+    private func leave(_ request: UInt64) {
+        let member: Member? = state.withLockedValue { state in
             guard let member = state.members.removeValue(forKey: request) else {
                 state.gone.insert(request)
-                return (nil, nil)
+                return nil
             }
-            if state.window.remove(request) { return (member, nil) }
-            let known = state.table.place(of: request)
+            if state.window.remove(request) {
+                state.ledger.forget(request)
+                return member
+            }
             var actions: [WaitingTable<UInt64>.Action] = []
             state.table.handle(.left(request), into: &actions)
-            guard let known, !known.isPushed else { return (member, known?.place) }
-            let name = JobPlace(project: known.place.project, job: known.place.job)
-            state.leavers[name, default: []].append { onLeft(known.place) }
-            return (member, nil)
+            state.add(state.ledger.end(request, .left), project: member.send.key.project)
+            return member
         }
-        if let place { onLeft(place) }
         member?.continuation.resume(returning: .left)
     }
 
-    // MARK: Jobs
-
-    private func push(_ joined: JoinWindow<UInt64>.Job, id: String, _ prepared: PushJob?) async {
-        let key = joined.key
-        await tail.follow(key.project)
-        // A job whose clients are all gone is pushed, too: they are remembered, and their repeats take it over.
-        let lasts = state.withLockedValue { state in
-            joined.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs() + Self.unawaitedNs
-        }
-        let job = key.job(to: joined.recipients, id: id, prepared)
-        let producer = FanfareProducer(redis: redis, project: key.project, prefix: prefix)
-        var isDoubtful = false
-        while true {
-            do {
-                _ = try await producer.add(job)
-                return pushed(key.project, id, isLate: lasts <= nowNs())
-            } catch {
-                isDoubtful = isDoubtful || mayBeApplied(error)
-                logger.warning(
-                    "A push failed.",
-                    metadata: ["project": "\(key.project)", "job": "\(id)", "error": "\(error)"]
-                )
-                guard isDoubtful, nowNs() < lasts else {
-                    let cause = "Redis did not take the job: \(error)"
-                    return end(key.project, id, with: isDoubtful ? .unknown(job: id) : .unavailable(cause))
-                }
-                try? await Task.sleep(for: Self.repeatPause)
-            }
+    /// What became of a request's answer.
+    func end(_ request: UInt64, _ ending: RequestLedger.Ending, project: String) {
+        state.withLockedValue { state in
+            state.add(state.ledger.end(request, ending), project: project)
         }
     }
 
-    /// - Parameter isLate: whether the deadlines of its requests are over, as without a wait.
-    private func pushed(_ project: String, _ id: String, isLate: Bool) {
-        handle(.pushed(project: project, job: id))
-        let leavers = state.withLockedValue { $0.leavers.removeValue(forKey: JobPlace(project: project, job: id)) }
-        for tell in leavers ?? [] { tell() }
-        if isLate { handle(.passed(nowNs: nowNs())) }
-    }
-
-    /// Ends all requests of a job that Redis did not take.
-    private func end(_ project: String, _ id: String, with end: SendEnd) {
-        let members = state.withLockedValue { state in
-            state.leavers[JobPlace(project: project, job: id)] = nil
-            return state.table.requests(project: project, job: id).compactMap { request -> Member? in
-                var actions: [WaitingTable<UInt64>.Action] = []
-                state.table.handle(.left(request), into: &actions)
-                return state.members.removeValue(forKey: request)
-            }
-        }
-        for member in members { member.continuation.resume(returning: end) }
+    /// Ends a request whose client repeats its answer by itself: the record is in Redis before the client can.
+    func end(_ request: UInt64, answered answer: ServedAnswer, project: String) async {
+        end(request, .answered(answer), project: project)
+        _ = await writeChanges(project)
     }
 
     // MARK: Time and results
@@ -262,6 +209,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     /// Keeps time and reads results until the task is cancelled. Time does not wait for Redis.
     func run() async {
         async let reading: Void = readResults()
+        async let writing: Void = writeRecords()
         var asked: Set<String> = []
         var ticks = 0
         while !Task.isCancelled {
@@ -273,6 +221,45 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             inquireOld(&asked)
         }
         await reading
+        await writing
+    }
+
+    /// Writes what became of requests, and shows that this gateway lives. At the end, what is left is written.
+    private func writeRecords() async {
+        var lifeNs: UInt64 = 0
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.tick)
+            if nowNs() >= lifeNs {
+                lifeNs = nowNs() + Self.lifeNs
+                Task { try? await records.showLife() }
+            }
+            if await !writeChanges() { try? await Task.sleep(for: Self.repeatPause) }
+        }
+        _ = await writeChanges()
+    }
+
+    private func writeChanges() async -> Bool {
+        var areAllWritten = true
+        for project in state.withLockedValue({ Array($0.changes.keys) }) {
+            if await !writeChanges(project) { areAllWritten = false }
+        }
+        return areAllWritten
+    }
+
+    /// Writes what became of requests of a project. What Redis does not take is tried again.
+    ///
+    /// - Returns: whether Redis took it.
+    func writeChanges(_ project: String) async -> Bool {
+        let changes = state.withLockedValue { $0.changes.removeValue(forKey: project) ?? [] }
+        do {
+            try await records.change(changes)
+            return true
+        } catch {
+            state.withLockedValue { state in
+                state.changes[project] = (changes + (state.changes[project] ?? [])).suffix(Self.maximumChanges)
+            }
+            return false
+        }
     }
 
     private func readResults() async {
@@ -318,7 +305,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     }
 
     /// Asks what became of jobs: one that was over before anyone waited for it, or was rejected, brings no result.
-    private func inquire(_ places: [WaitingTable<UInt64>.Place]) async {
+    func inquire(_ places: [WaitingTable<UInt64>.Place]) async {
         var seen: Set<String> = []
         for place in places where seen.insert(place.job).inserted {
             let producer = FanfareProducer(redis: redis, project: place.project, prefix: prefix)
@@ -333,7 +320,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func handle(_ event: WaitingTable<UInt64>.Event) {
+    func handle(_ event: WaitingTable<UInt64>.Event) {
         let ended: [(Member, SendEnd)] = state.withLockedValue { state in
             var actions: [WaitingTable<UInt64>.Action] = []
             state.table.handle(event, into: &actions)
@@ -349,25 +336,5 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             }
         }
         for (member, end) in ended { member.continuation.resume(returning: end) }
-    }
-}
-
-extension JoinKey {
-    /// - Parameter prepared: the job itself, where it is no message.
-    func job(to recipients: [String], id: String?, _ prepared: PushJob?) -> PushJob {
-        var job = prepared ?? PushJob(target: target(recipients), message: message)
-        if prepared == nil { (job.format, job.validateOnly, job.delivery) = (format, validateOnly, delivery) }
-        (job.id, job.results, job.priority, job.expiresAt) = (id, .all, priority, expiresAt)
-        return job
-    }
-
-    private func target(_ recipients: [String]) -> Target {
-        switch kind {
-        case .fid: return .fids(RecipientList(recipients))
-        case .topic: return .topic(recipients[0])
-        case .condition: return .condition(recipients[0])
-        case .group: return .group(recipients[0])
-        default: return .tokens(RecipientList(recipients))
-        }
     }
 }

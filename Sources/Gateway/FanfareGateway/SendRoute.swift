@@ -33,7 +33,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
     }
 
     let desk: SendDesk<Redis>
-    let memory: DuplicateMemory<Redis>
+    let records: RequestRecords<Redis>
     let served: ServedProjects<Redis>
     /// The checks of a job of a project, as its workers make them.
     let entryCheck: @Sendable (_ project: String) -> EntryCheck
@@ -44,22 +44,22 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         try SendOptions(request.headers, maximumPriority: key.maximumPriority, waitMs: waitMs)
     }
 
-    /// - Parameter answer: makes the answer, which is remembered if clients repeat it by themselves.
+    /// - Parameter answer: makes the answer.
     func send(
         _ wanted: RequestedSend,
         _ request: WebRequest,
         key: GatewayKey,
         project: String,
         answer: (End) -> ServedAnswer
-    ) async -> ServedAnswer {
+    ) async -> GatewayReply {
+        func refused(_ refusal: GatewayError) -> GatewayReply { GatewayReply(answer(.refused(refusal))) }
         let join = Self.joinKey(wanted, key, project)
         let ownID = wanted.options.idempotencyKey
-        let hasOwnID = ownID != nil
         do throws(EntryFault) {
             // The rules of every job.
             _ = try entryCheck(project).check(join.job(to: wanted.recipients, id: ownID, wanted.job).fields)
         } catch {
-            return answer(.fault(error))
+            return GatewayReply(answer(.fault(error)))
         }
         let identity = DuplicateRule.identity(
             key: key.name,
@@ -67,38 +67,53 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             path: "\(request.method) \(request.path)?\(request.queryText)",
             body: request.body
         )
-        let name = memory.key(of: identity, project: project)
-        var earlier: DuplicateRule.Memory?
         do {
-            guard try await served.contains(project) else { return answer(.refused(.project(project))) }
-            if !hasOwnID { earlier = try await memory.take(name) }
+            guard try await served.contains(project) else { return refused(.project(project)) }
+            if let ownID, try await records.isTaken(ownID, by: identity, project: project) {
+                return GatewayReply(answer(.fault(EntryFault("id", "belongs to a request with another body"))))
+            }
         } catch {
             logger.warning("Redis did not answer.", metadata: ["error": "\(error)"])
-            return answer(.refused(Self.unavailable("Redis is away.")))
+            return refused(Self.unavailable("Redis is away."))
         }
-        if case .answer(let known) = earlier { return answer(.answered(known)) }
-        let end = await push(wanted, join, earlier) { [memory] place in
-            // The client of this request is gone: its repeat gets the answer.
-            if !hasOwnID { Task { await memory.keep(.job(place.job, indices: place.indices), at: name) } }
-        }
-        if let earlier {
-            switch end {
-            // The next repeat takes it over.
-            case .left, .unavailable: await Task { [memory] in await memory.keep(earlier, at: name) }.value
-            default: break
-            }
-        }
+        // A job has one topic, condition or group.
+        let isList = wanted.kind == .token || wanted.kind == .fid
+        let send = WantedSend(
+            key: join,
+            recipients: wanted.recipients,
+            id: ownID ?? (isList && wanted.job == nil ? nil : desk.newJobID()),
+            job: wanted.job,
+            waitNs: UInt64(wanted.options.waitMs) * 1_000_000,
+            recordKey: ownID == nil ? records.key(of: identity, project: project) : nil
+        )
+        let (number, end) = await desk.send(send)
+        if case .rejected = end, let ownID { await records.free(ownID, project: project) }
+        return await reply(to: number, end, project, answer)
+    }
+
+    private func reply(
+        to request: UInt64,
+        _ end: SendEnd,
+        _ project: String,
+        _ answer: (End) -> ServedAnswer
+    ) async -> GatewayReply {
         let made: ServedAnswer
         switch end {
         case .results(let place, let results): made = answer(.results(place, results))
         case .rejected(let job, let problem): made = answer(.rejected(job: job, problem: problem))
         case .unknown(let job): made = answer(.unknown(job: job))
-        case .unavailable(let cause): return answer(.refused(Self.unavailable(cause)))
+        case .answered(let earlier): return GatewayReply(answer(.answered(earlier)))
+        case .unavailable(let cause): return GatewayReply(answer(.refused(Self.unavailable(cause))))
         // The client does not read the answer, and its job is remembered.
-        case .left: return answer(.refused(Self.unavailable("The client is gone.")))
+        case .left: return GatewayReply(answer(.refused(Self.unavailable("The client is gone."))))
         }
-        if !hasOwnID, DuplicateRule.isRepeated(made) { await memory.keep(.answer(made), at: name) }
-        return made
+        if DuplicateRule.isRepeated(made) {
+            await desk.end(request, answered: made, project: project)
+            return GatewayReply(made)
+        }
+        return GatewayReply(made) { [desk] isWritten in
+            desk.end(request, isWritten ? .written : .left, project: project)
+        }
     }
 
     /// Clients that were refused together do not come back together.
@@ -119,26 +134,15 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         (join.priority, join.delivery, join.expiresAt) = (options.priority, options.delivery, options.expiresAt)
         return join
     }
+}
 
-    private func push(
-        _ wanted: RequestedSend,
-        _ join: JoinKey,
-        _ earlier: DuplicateRule.Memory?,
-        onLeft: @escaping @Sendable (WaitingTable<UInt64>.Place) -> Void
-    ) async -> SendEnd {
-        // A job has one topic, condition or group.
-        let isList = wanted.kind == .token || wanted.kind == .fid
-        let send = WantedSend(
-            key: join,
-            recipients: wanted.recipients,
-            id: wanted.options.idempotencyKey ?? (isList && wanted.job == nil ? nil : desk.newID()),
-            job: wanted.job,
-            waitNs: UInt64(wanted.options.waitMs) * 1_000_000
-        )
-        guard case .job(let job, let indices) = earlier, indices.count == wanted.recipients.count else {
-            return await desk.send(send, onLeft: onLeft)
-        }
-        let place = WaitingTable<UInt64>.Place(project: join.project, job: job, indices: indices)
-        return await desk.takeOver(send, at: place, onLeft: onLeft)
+/// An answer, and what is told of its way to the client.
+struct GatewayReply: Sendable {
+    var answer: ServedAnswer
+    /// Called once: with true when the answer is written, with false when the client left before.
+    var onEnd: (@Sendable (_ isWritten: Bool) -> Void)?
+
+    init(_ answer: ServedAnswer, onEnd: (@Sendable (_ isWritten: Bool) -> Void)? = nil) {
+        (self.answer, self.onEnd) = (answer, onEnd)
     }
 }

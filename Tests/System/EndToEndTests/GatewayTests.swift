@@ -43,11 +43,7 @@ import Testing
             #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
             let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
             #expect(key.hasPrefix("ffk_") && !adding.stderr.contains(key))
-            let process = try ChildProcess(["gateway", "-c", configuration])
-            try await Wait.until("the gateway to listen: \(process.stderr)") {
-                process.stderr.contains("The gateway listens.")
-            }
-            let port = try #require(process.stderr.firstMatch(of: /port=([0-9]+)/).flatMap { Int($0.1) })
+            let (process, port) = try await start(configuration)
             let running = Running(process: process, worker: worker, port: port, key: key, configuration: configuration)
             try await body(rig, running)
             if process.isRunning { process.signal(SIGTERM) }
@@ -56,12 +52,24 @@ import Testing
         }
     }
 
-    private func call(_ gateway: Running, _ token: String, leaveAfter seconds: String? = nil, key: String? = nil) throws
-        -> ChildProcess
-    {
+    private func start(_ configuration: String) async throws -> (process: ChildProcess, port: Int) {
+        let process = try ChildProcess(["gateway", "-c", configuration])
+        try await Wait.until("the gateway to listen: \(process.stderr)") {
+            process.stderr.contains("The gateway listens.")
+        }
+        return (process, try #require(process.stderr.firstMatch(of: /port=([0-9]+)/).flatMap { Int($0.1) }))
+    }
+
+    /// - Parameter port: of another gateway.
+    private func call(
+        _ gateway: Running,
+        _ token: String,
+        _ options: [String] = [],
+        port: Int? = nil
+    ) throws -> ChildProcess {
         let script = Repository.fixture("gateway/call.py")
         return try ChildProcess(
-            [script, String(gateway.port), "demo", key ?? gateway.key, token] + (seconds.map { [$0] } ?? []),
+            [script, String(port ?? gateway.port), "demo", gateway.key, token] + options,
             executable: URL(fileURLWithPath: "/usr/bin/python3")
         )
     }
@@ -107,11 +115,7 @@ import Testing
     @Test func clientThatComesBackGetsTheAnswerAndNoSecondCopy() async throws {
         try await withGateway { rig, gateway in
             let token = "sbx-slow-3000-a"
-            _ = try await call(gateway, token, leaveAfter: "1").wait(seconds: 120)
-            try await Wait.until("the request to be remembered") {
-                let keys = try await rig.client.send(RedisCommand("KEYS", "fanfare:{demo}:gateway:*"))
-                return keys.array?.count == 1
-            }
+            _ = try await call(gateway, token, ["--leave-after", "1"]).wait(seconds: 120)
             let again = try await answer(call(gateway, token))
             #expect(again.status == 200 && again.body.contains("projects/demo/messages/"), "\(again)")
             #expect(try await rig.deliveries(token).count == 1)
@@ -119,6 +123,46 @@ import Testing
             let other = try await answer(call(gateway, token))
             #expect(other.status == 200 && other.job != again.job, "\(other)")
             #expect(try await rig.deliveries(token).count == 2)
+        }
+    }
+
+    @Test func clientOfAKilledGatewayGetsTheAnswerFromAnotherOne() async throws {
+        try await withGateway { rig, gateway in
+            let token = "sbx-slow-3000-c"
+            let (other, port) = try await start(gateway.configuration)
+            let first = try call(gateway, token, port: port)
+            try await Wait.until("the send to begin") { try await rig.stats().sends > 0 }
+            other.signal(SIGKILL)
+            _ = try await other.wait(seconds: 60)
+            #expect(try await first.wait(seconds: 60) != 0)
+            let again = try await answer(call(gateway, token))
+            #expect(again.status == 200 && again.body.contains("projects/demo/messages/0:"), "\(again)")
+            #expect(try await rig.deliveries(token).count == 1)
+        }
+    }
+
+    @Test func equalRequestsOfConnectedClientsAreTwoSends() async throws {
+        try await withGateway { rig, gateway in
+            let (other, port) = try await start(gateway.configuration)
+            let calls = try [gateway.port, gateway.port, port].map { try call(gateway, "sbx-slow-1000-d", port: $0) }
+            var jobs: Set<String?> = []
+            for call in calls { jobs.insert(try await answer(call).job) }
+            #expect(jobs.count == 3 && !jobs.contains(nil), "\(jobs)")
+            #expect(try await rig.deliveries("sbx-slow-1000-d").count == 3)
+            other.signal(SIGTERM)
+            #expect(try await other.wait(seconds: 120) == 0)
+        }
+    }
+
+    @Test func idempotencyKeyIsOneSendAndOneBody() async throws {
+        try await withGateway { rig, gateway in
+            let first = try await answer(call(gateway, "once", ["--id", "\"order-1\""]))
+            let again = try await answer(call(gateway, "once", ["--id", "order-1"]))
+            #expect(first.status == 200 && again.body == first.body && first.job == "order-1", "\(first) \(again)")
+            #expect(try await rig.deliveries("once").count == 1)
+            let other = try await answer(call(gateway, "another", ["--id", "order-1"]))
+            #expect(other.status == 400 && other.body.contains("Idempotency-Key"), "\(other)")
+            #expect(try await rig.deliveries("another").isEmpty)
         }
     }
 

@@ -15,4 +15,13 @@ import Testing
         let digest = MessageDigest.sha256(Array(text.utf8))
         #expect(digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == expected)
     }
+
+    /// Examples of FIPS 180-4.
+    @Test(arguments: [
+        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"), ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+    ])
+    func nameOfAScriptIsThatOfTheStandard(text: String, expected: String) {
+        let digest = MessageDigest.sha1(Array(text.utf8))
+        #expect(digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == expected)
+    }
 }

@@ -4,22 +4,70 @@ internal import FanfareModel
 /// Decides what becomes of a request that equals an earlier one of the same key.
 ///
 /// Google's SDKs repeat a request whose answer was lost, and one that was answered with 500 or 503, without a word that
-/// says so. What such a request left behind is kept in Redis for ``memoryMs`` under its fingerprint.
+/// says so. So each request has a record in Redis, under its fingerprint, from the step that pushes its job until its
+/// answer is written. Every gateway reads it there.
 ///
-/// | left behind | an equal request |
+/// | record of the earlier request | an equal request |
 /// |---|---|
-/// | nothing | is sent |
-/// | a job whose answer was not written | takes over the answer, once |
-/// | an answer with 500 or 503 | gets that answer again, any number of times |
+/// | none | is sent |
+/// | `answered`: its answer was a 500 or 503 | gets that answer again, any number of times |
+/// | `left`: its client left before the answer was written | takes over its job and its answer, once |
+/// | `open`, of a gateway that does not live | the same |
+/// | `open`, of another gateway that lives | waits for what becomes of it |
+/// | `open`, of this gateway | is sent: both clients are connected |
 public enum DuplicateRule {
-    /// How long a request is remembered.
-    public static let memoryMs: Int64 = 120_000
+    /// How long a record is kept.
+    public static let recordMs: Int64 = 120_000
 
-    /// What an earlier request left behind.
-    public enum Memory: Equatable, Sendable {
-        /// Its recipients in a job.
-        case job(String, indices: Range<Int64>)
+    /// What a request has become.
+    public enum Record: Equatable, Sendable {
+        case open(Place)
+        case left(Place)
+        case answered(ServedAnswer)
+    }
+
+    /// The recipients of a request in a job.
+    public struct Place: Equatable, Sendable {
+        public var job: String
+        public var indices: Range<Int64>
+
+        public init(job: String, indices: Range<Int64>) { (self.job, self.indices) = (job, indices) }
+    }
+
+    /// A record with the name of its request.
+    public struct Entry: Equatable, Sendable {
+        public var request: RequestName
+        public var record: Record
+
+        public init(_ request: RequestName, _ record: Record) { (self.request, self.record) = (request, record) }
+    }
+
+    public enum Decision: Equatable, Sendable {
+        case send
         case answer(ServedAnswer)
+        /// Takes the entry's place, if the entry is still there.
+        case takeOver(Entry, Place)
+        /// Until the entries change.
+        case wait
+    }
+
+    /// - Parameters:
+    ///   - entries: of earlier equal requests.
+    ///   - gateway: the id of this gateway.
+    ///   - living: the ids of the gateways that live.
+    public static func decide(_ entries: [Entry], gateway: String, living: Set<String>) -> Decision {
+        var decision = Decision.send
+        for entry in entries {
+            switch entry.record {
+            case .answered(let answer): return .answer(answer)
+            case .left(let place): decision = .takeOver(entry, place)
+            case .open(let place):
+                if case .takeOver = decision { continue }
+                if entry.request.gateway == gateway { continue }
+                decision = living.contains(entry.request.gateway) ? .wait : .takeOver(entry, place)
+            }
+        }
+        return decision
     }
 
     /// The bytes whose SHA-256 is a request's fingerprint.
@@ -34,31 +82,61 @@ public enum DuplicateRule {
 
     /// Whether clients repeat an answer by themselves. Others are never given again: an equal request may be meant.
     public static func isRepeated(_ answer: ServedAnswer) -> Bool { answer.status == 500 || answer.status == 503 }
+}
 
-    // MARK: As text
+/// The name of a request: its gateway, and its number there.
+public struct RequestName: Hashable, Sendable {
+    public var gateway: String
+    public var number: UInt64
 
-    public static func text(_ memory: Memory) -> [UInt8] {
-        switch memory {
-        case .job(let job, let indices): return Array("job \(job) \(indices.lowerBound) \(indices.upperBound)".utf8)
-        case .answer(let answer):
+    /// - Parameter gateway: an id without a `.`.
+    public init(gateway: String, number: UInt64) { (self.gateway, self.number) = (gateway, number) }
+
+    /// - Returns: nil for a text that is no name.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, let number = UInt64(parts[1]) else { return nil }
+        self.init(gateway: String(parts[0]), number: number)
+    }
+
+    public var text: String { "\(gateway).\(number)" }
+}
+
+extension DuplicateRule.Record {
+    /// As the field of a request holds it.
+    public var text: [UInt8] {
+        switch self {
+        case .open(let place): return place.text("open")
+        case .left(let place): return place.text("left")
+        case .answered(let answer):
             var object: JSONObject = ["status": .number(JSONNumber(Int64(answer.status)))]
             if let type = answer.type { object["type"] = .string(type) }
             for header in answer.headers { object["header." + header.name] = .string(header.value) }
-            return Array("answer ".utf8) + JSONValue.object(object).jsonBytes + [UInt8(ascii: "\n")] + answer.body
+            let head = JSONValue.object(object).jsonBytes
+            return Array("answered ".utf8) + head + [UInt8(ascii: "\n")] + answer.body
         }
     }
 
-    /// nil for a text that no gateway of this version wrote: the request is sent.
-    public static func memory(_ text: [UInt8]) -> Memory? {
-        if text.starts(with: "answer ".utf8) { return answer(text.dropFirst("answer ".utf8.count)) }
+    /// - Returns: nil for a text that no gateway of this version wrote.
+    public init?(_ text: [UInt8]) {
+        if text.starts(with: "answered ".utf8) {
+            guard let answer = Self.answer(text.dropFirst("answered ".utf8.count)) else { return nil }
+            self = .answered(answer)
+            return
+        }
         let words = String(decoding: text.prefix(300), as: UTF8.self).split(separator: " ")
-        guard words.count == 4, words[0] == "job", let first = Int64(words[2]), let end = Int64(words[3]),
-            first >= 0, first < end, end - first <= Int64(Batch.maximumSize)
+        guard words.count == 4, let first = Int64(words[2]), let end = Int64(words[3]), first >= 0, first < end,
+            end - first <= Int64(Batch.maximumSize)
         else { return nil }
-        return .job(String(words[1]), indices: first..<end)
+        let place = DuplicateRule.Place(job: String(words[1]), indices: first..<end)
+        switch words[0] {
+        case "open": self = .open(place)
+        case "left": self = .left(place)
+        default: return nil
+        }
     }
 
-    private static func answer(_ text: ArraySlice<UInt8>) -> Memory? {
+    private static func answer(_ text: ArraySlice<UInt8>) -> ServedAnswer? {
         guard let end = text.firstIndex(of: UInt8(ascii: "\n")),
             let object = (try? JSONParser.parse(Array(text[..<end]), limits: JSONLimits()))?.object,
             let status = object["status"]?.number?.int64, (200...599).contains(status)
@@ -68,6 +146,12 @@ public enum DuplicateRule {
             return ServedAnswer.Header(String(member.key.dropFirst("header.".count)), value)
         }
         let body = Array(text[(end + 1)...])
-        return .answer(ServedAnswer(status: Int(status), type: object["type"]?.string, body: body, headers: headers))
+        return ServedAnswer(status: Int(status), type: object["type"]?.string, body: body, headers: headers)
+    }
+}
+
+extension DuplicateRule.Place {
+    fileprivate func text(_ state: String) -> [UInt8] {
+        Array("\(state) \(job) \(indices.lowerBound) \(indices.upperBound)".utf8)
     }
 }

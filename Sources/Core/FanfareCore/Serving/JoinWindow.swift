@@ -41,6 +41,17 @@ public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
             one.key == other.key && one.recipients == other.recipients
                 && one.requests.elementsEqual(other.requests) { $0.request == $1.request && $0.indices == $1.indices }
         }
+
+        /// The job without some requests and their recipients.
+        public func without(_ removed: Set<Request>) -> Job {
+            var rest = Job(key: key, recipients: [], requests: [])
+            for (request, indices) in requests where !removed.contains(request) {
+                let first = Int64(rest.recipients.count)
+                rest.recipients += recipients[Int(indices.lowerBound)..<Int(indices.upperBound)]
+                rest.requests.append((request, first..<first + Int64(indices.count)))
+            }
+            return rest
+        }
     }
 
     public static var maximumRecipients: Int { 1_000 }
@@ -99,12 +110,7 @@ public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
     public mutating func remove(_ request: Request) -> Bool {
         for (key, window) in windows {
             guard window.job.requests.contains(where: { $0.request == request }) else { continue }
-            var job = Job(key: key, recipients: [], requests: [])
-            for (other, indices) in window.job.requests where other != request {
-                let first = Int64(job.recipients.count)
-                job.recipients += window.job.recipients[Int(indices.lowerBound)..<Int(indices.upperBound)]
-                job.requests.append((other, first..<first + Int64(indices.count)))
-            }
+            let job = window.job.without([request])
             windows[key] =
                 job.requests.isEmpty
                 ? nil : Window(job: job, known: Set(job.recipients), closesNs: window.closesNs)

@@ -109,6 +109,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         (options.isBehindProxy, options.waitMs) = (given.isBehindProxy, given.waitMs)
         (options.maximumWaiting, options.maximumConnections) = (given.maximumWaiting, given.maximumConnections)
         options.prefix = configuration.prefix
+        options.dedupeMs = configuration.retention.dedupeHours * 3_600_000
         if let certificate = given.certificateFile, let key = given.keyFile, !given.isBehindProxy {
             options.identity = try (pem(certificate), pem(key))
         }
