@@ -10,7 +10,8 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
     /// The earlier equal requests of a request that was to be pushed.
     struct Conflict: Sendable {
         var request: UInt64
-        var entries: [DuplicateRule.Entry]
+        /// nil if they are not in Redis yet.
+        var entries: [DuplicateRule.Entry]?
     }
 
     /// A request, its hash and its record.

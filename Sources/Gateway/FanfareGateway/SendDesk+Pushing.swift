@@ -45,13 +45,15 @@ extension SendDesk {
         -> [RequestRecords<Redis>.Conflict]
     {
         let project = job.key.project
-        let (written, mayMeet) = state.withLockedValue { state in
+        let (written, early, mayMeet) = state.withLockedValue { state in
             let written = job.requests.compactMap { request, _ in
                 state.ledger.record(of: request).map { (request: request, key: $0.key, record: $0.record) }
             }
+            let early = written.filter { $0.record.isOpen && state.ledger.hasUnwritten($0.key) }
             let changed = Set(state.changes[project]?.map(\.key) ?? [])
-            return (written, written.contains { changed.contains($0.key) })
+            return (written, early, written.contains { changed.contains($0.key) })
         }
+        if !early.isEmpty { return early.map { RequestRecords<Redis>.Conflict(request: $0.request, entries: nil) } }
         // What became of an equal request of this gateway is in Redis before the push reads it.
         if mayMeet { _ = await writeChanges(project) }
         return try await records.push(job.key.job(to: job.recipients, id: id, prepared), written, project: project)
@@ -105,10 +107,20 @@ extension SendDesk {
     }
 
     /// Does with a request what its earlier ones demand; see ``DuplicateRule``.
-    private func resolve(_ request: UInt64, _ entries: [DuplicateRule.Entry], in project: String) async {
-        var entries = entries
+    ///
+    /// - Parameter known: nil if they are not in Redis yet.
+    private func resolve(_ request: UInt64, _ known: [DuplicateRule.Entry]?, in project: String) async {
+        var known = known
         while let (member, recordKey) = unresolved(request) {
+            if state.withLockedValue({ $0.ledger.hasUnwritten(recordKey) }) {
+                known = nil
+                try? await Task.sleep(for: Self.lookPause)
+                continue
+            }
             do {
+                let entries: [DuplicateRule.Entry]
+                if let known { entries = known } else { entries = try await records.entries(of: recordKey) }
+                known = nil
                 let others = Set(entries.map(\.request.gateway)).subtracting([records.gateway])
                 let living = try await records.living(others)
                 switch DuplicateRule.decide(entries, gateway: records.gateway, living: living) {
@@ -124,7 +136,6 @@ extension SendDesk {
                     }
                 case .wait: try? await Task.sleep(for: Self.lookPause)
                 }
-                entries = try await records.entries(of: recordKey)
             } catch {
                 guard nowNs() < member.deadlineNs else {
                     let job = Self.job(of: request, member.send)

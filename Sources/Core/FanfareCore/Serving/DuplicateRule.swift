@@ -24,6 +24,8 @@ public enum DuplicateRule {
         case open(Place)
         case left(Place)
         case answered(ServedAnswer)
+
+        public var isOpen: Bool { if case .open = self { true } else { false } }
     }
 
     /// The recipients of a request in a job.

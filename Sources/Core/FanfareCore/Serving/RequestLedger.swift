@@ -34,11 +34,18 @@ public struct RequestLedger: Sendable {
         var place: DuplicateRule.Place?
         var isPushed = false
         var ending: Ending?
+
+        var isUnwritten: Bool { !isPushed && ending != nil && ending != .written }
     }
 
     private var entries: [UInt64: Entry] = [:]
+    /// How many requests of a key ended otherwise than written before their push did.
+    private var unwritten: [String: Int] = [:]
 
     public init() {}
+
+    /// Whether what became of a request is not in Redis yet, so that an equal one has to wait for it.
+    public func hasUnwritten(_ key: String) -> Bool { unwritten[key] != nil }
 
     public var count: Int { entries.count }
 
@@ -56,20 +63,31 @@ public struct RequestLedger: Sendable {
 
     /// The request has its record in Redis now.
     public mutating func markPushed(_ request: UInt64) -> Change? {
-        guard entries[request] != nil else { return nil }
+        guard let entry = entries[request] else { return nil }
         entries[request]?.isPushed = true
+        if entry.isUnwritten { countUnwritten(entry.key, -1) }
         return change(request)
     }
 
     /// The first ending counts.
     public mutating func end(_ request: UInt64, _ ending: Ending) -> Change? {
-        guard let entry = entries[request], entry.ending == nil else { return nil }
-        entries[request]?.ending = ending
+        guard var entry = entries[request], entry.ending == nil else { return nil }
+        entry.ending = ending
+        entries[request] = entry
+        if entry.isUnwritten { countUnwritten(entry.key, 1) }
         return change(request)
     }
 
     /// The request was not pushed and has no record.
-    public mutating func forget(_ request: UInt64) { entries[request] = nil }
+    public mutating func forget(_ request: UInt64) {
+        guard let entry = entries.removeValue(forKey: request) else { return }
+        if entry.isUnwritten { countUnwritten(entry.key, -1) }
+    }
+
+    private mutating func countUnwritten(_ key: String, _ change: Int) {
+        let count = (unwritten[key] ?? 0) + change
+        unwritten[key] = count > 0 ? count : nil
+    }
 
     private mutating func change(_ request: UInt64) -> Change? {
         guard let entry = entries[request], entry.isPushed, let ending = entry.ending, let place = entry.place else {

@@ -58,4 +58,21 @@ import Testing
         }
         #expect(ledger.count == 0)
     }
+
+    @Test func equalRequestWaitsForWhatIsNotInRedisYet() {
+        for ending in [.left, .answered(answer)] as [RequestLedger.Ending] {
+            var ledger = ledger(isPushed: false)
+            #expect(!ledger.hasUnwritten("k"))
+            _ = ledger.end(1, ending)
+            #expect(ledger.hasUnwritten("k"))
+            var forgetful = ledger
+            forgetful.forget(1)
+            #expect(!forgetful.hasUnwritten("k"))
+            _ = ledger.markPushed(1)
+            #expect(!ledger.hasUnwritten("k"))
+        }
+        var written = ledger(isPushed: false)
+        _ = written.end(1, .written)
+        #expect(!written.hasUnwritten("k"), "an equal request is a send of its own")
+    }
 }
