@@ -75,7 +75,20 @@ import Testing
 
     @Test func tokenWithoutAnAddressWarns() throws {
         let configuration = try Configuration.load(yaml: "admin: { token_file: token }")
-        #expect(configuration.warnings == ["admin.token_file: has no effect without admin.listen"])
+        #expect(
+            configuration.warnings == ["admin.token_file: has no effect without admin.listen or gateway.admin_listen"]
+        )
+    }
+
+    @Test func addressOfTheGatewayNeedsTheToken() throws {
+        let yaml = "gateway: { admin_listen: \"0.0.0.0:9465\" }"
+        let open = try Configuration.load(yaml: yaml)
+        let error = #expect(throws: ConfigurationError.self) { _ = try open.loadGateway() }
+        #expect(error?.faults.count == 1)
+        #expect(error?.faults.first?.hasPrefix("gateway.admin_listen: others than this machine can reach it") == true)
+        let guarded = try Configuration.load(yaml: yaml, environment: ["FANFARE_ADMIN_TOKEN": Self.token])
+        #expect(try guarded.loadGateway().adminToken?.value == Self.token)
+        #expect(try Configuration.load(yaml: "").loadGateway().adminToken == nil)
     }
 
     @Test func listenAddressesAreParsed() {

@@ -92,17 +92,22 @@ public struct GatewayKeys: Sendable {
 public struct GatewayFiles: Sendable {
     /// Empty without `gateway.keys_dir`.
     public var keys = KeyTable()
+    /// The bearer token of the gateway's admin address; nil if requests need none, or there is no address.
+    public var adminToken: SecretText?
     public var concerns: [Concern] = []
 }
 
 extension Configuration {
-    /// Reads the gateway's keys, and checks its certificate and key. A worker needs none of these files.
+    /// Reads the gateway's keys and its admin token, and checks its certificate and key. A worker needs none of these files.
     ///
     /// - Throws: all faults; no message repeats a part of a file.
     public func loadGateway() throws(ConfigurationError) -> GatewayFiles {
         var reader = SecretReader(configuration: self)
         reader.checkGateway()
         var files = GatewayFiles()
+        if gateway.adminListen != nil {
+            files.adminToken = reader.adminToken(of: gateway.adminListen, "gateway.admin_listen")
+        }
         var faults = reader.faults
         if let folder = gateway.keysFolder {
             do throws(ConfigurationError) {

@@ -47,7 +47,7 @@ struct SecretReader {
             let setting = project.traits.usesAccessToken ? "credentials" : "server_key_file"
             secrets.deleted[project.id] = "\(setting): the file was deleted"
         }
-        secrets.adminToken = adminToken()
+        secrets.adminToken = adminToken(of: configuration.admin.listen, "admin.listen")
         secrets.redis = redisPasswords()
         secrets.proxy = httpProxy()
         secrets.telemetryHeaders = telemetryHeaders()
@@ -167,14 +167,17 @@ struct SecretReader {
         return isName && parts[1].contains { $0 != " " } && !parts[0].lowercased().hasPrefix("content-")
     }
 
-    private mutating func adminToken() -> SecretText? {
+    /// - Parameters:
+    ///   - listen: the address that needs the token.
+    ///   - setting: of the address.
+    mutating func adminToken(of listen: ListenAddress?, _ setting: String) -> SecretText? {
         let admin = configuration.admin
         var token = admin.token.map { Self.isWord($0.value) ? $0.value : "" }
         if token == nil, let file = admin.tokenFile {
             token = word(in: file)
-        } else if token == nil, let listen = admin.listen, !listen.isLocal {
+        } else if token == nil, let listen, !listen.isLocal {
             faults.append(
-                "admin.listen: others than this machine can reach it, so it needs a bearer token: admin.token_file or "
+                "\(setting): others than this machine can reach it, so it needs a bearer token: admin.token_file or "
                     + "\(SettingMerger.adminTokenVariable); or listen on 127.0.0.1 or unix:///path"
             )
         }

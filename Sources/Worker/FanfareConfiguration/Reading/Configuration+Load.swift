@@ -158,8 +158,8 @@ extension Configuration {
     /// Settings that are given and have no effect.
     private func idleSettings() -> [String] {
         var warnings: [String] = []
-        if admin.listen == nil, admin.tokenFile != nil {
-            warnings.append("admin.token_file: has no effect without admin.listen")
+        if admin.listen == nil, gateway.adminListen == nil, admin.tokenFile != nil {
+            warnings.append("admin.token_file: has no effect without admin.listen or gateway.admin_listen")
         }
         if telemetry.otlp == nil, !telemetry.isDisabled {
             let given = [

@@ -11,6 +11,10 @@ extension Configuration {
         public var waitMs: Int64 = 4_000
         public var maximumWaiting = 20_000
         public var maximumConnections = 10_000
+        /// Address of `/metrics`, `/healthz` and `/readyz`; nil: they are not served.
+        public var adminListen: ListenAddress?
+
+        public init() {}
 
         /// Values that are valid alone and contradict each other.
         func contradictions() -> [String] {
@@ -53,6 +57,11 @@ extension Settings {
         },
         Setting("gateway.max_connections", \.gateway.maximumConnections, .integer(1...1_000_000)) {
             "Connections at once. Some SDKs open hundreds for one call."
+        },
+        Setting("gateway.admin_listen", \.gateway.adminListen) {
+            "Address of the gateway's `/metrics`, `/healthz` and `/readyz`; another than `admin.listen`, which is the workers'. "
+                + "Without one they are not served. An address that other machines can reach needs the token of "
+                + "`admin.token_file`."
         },
     ]
 }
