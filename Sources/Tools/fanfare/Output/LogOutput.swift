@@ -17,6 +17,13 @@ struct LogOutput: LogHandler {
         logger(Logger.Level(rawValue: log.level.rawValue) ?? .info, isJSON: log.format == .json)
     }
 
+    /// For processes in which clients cause records; see ``BoundedLog``.
+    static func boundedLogger(_ log: Configuration.Log) -> Logger {
+        var logger = logger(log)
+        logger.handler = BoundedLog(logger.handler)
+        return logger
+    }
+
     static func logger(_ level: Logger.Level, isJSON: Bool = false) -> Logger {
         Logger(label: "fanfare") { LogOutput(logLevel: level, label: $0, isJSON: isJSON) }
     }
