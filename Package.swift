@@ -17,7 +17,8 @@ let pureTargets: Set = ["FCMSimulator", "FanfareClient", "FanfareReceiving", "Fl
 /// Pages of the Runbook, which the dashboard serves.
 let runbook = """
     BacklogOld BatchesLost ConfigurationRefused CredentialsNotReady DevicesRefused DrainLong FailuresHigh FanoutStuck
-    FleetStale IntakeStalled JobStopped JobsParked JobsRejected JobsRepaired LastingInternal LatencyHigh LoopSlow
+    FleetStale GatewayCertificateEnds GatewayDeferring GatewayDown GatewayKeysRefused GatewayRefusing
+    IntakeStalled JobStopped JobsParked JobsRejected JobsRepaired LastingInternal LatencyHigh LoopSlow
     MaybeDuplicates NoWorkers NotSending Pressure ProjectBlocked ProjectUnreachable QuotaRefused RedisUnreachable
     ResultsUnread ServerErrors VersionsDiffer WorkerDown WorkerRestarts
     """
@@ -159,9 +160,9 @@ let simulator: Floor = [
 let gateway: Floor = [
     // HTTP in: a producer and a reader of Redis.
     "FanfareGateway": [
-        "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareModel", "OpenSSLKit", "StreamWire", hummingbird, logging,
-        nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), nio("NIOTLS"),
-        nioHTTP2("NIOHTTP2"), serviceLifecycle,
+        "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareMetrics", "FanfareModel", "OpenSSLKit", "StreamWire",
+        hummingbird, logging, nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
+        nio("NIOTLS"), nioHTTP2("NIOHTTP2"), serviceLifecycle,
     ]
 ]
 

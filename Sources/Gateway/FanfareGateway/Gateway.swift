@@ -1,6 +1,7 @@
 public import FanfareClient
 public import FanfareCore
 internal import FanfareHTTP
+public import FanfareMetrics
 internal import HummingbirdCore
 public import Logging
 internal import NIOConcurrencyHelpers
@@ -16,10 +17,13 @@ internal import ServiceLifecycle
 public struct Gateway<Redis: RedisSending>: Sendable {
     private let options: GatewayOptions
     private let logger: Logger
-    private let desk: SendDesk<Redis>
+    private let redis: CountedRedis<Redis>
+    private let desk: SendDesk<CountedRedis<Redis>>
     private let gate: NIOLockedValueBox<KeyGate>
-    private let routes: GatewayRoutes<Redis>
+    private let routes: GatewayRoutes<CountedRedis<Redis>>
     private let tls: TLSServerContext?
+    private let meters: GatewayMetrics
+    private let health: GatewayHealth
 
     /// - Parameters:
     ///   - mayBeApplied: whether Redis may have run the command that ended with the error.
@@ -31,6 +35,8 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         options: GatewayOptions,
         keys: KeyTable,
         redis: Redis,
+        registry: MetricRegistry,
+        health: GatewayHealth,
         logger: Logger,
         mayBeApplied: @escaping @Sendable (any Error) -> Bool,
         entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
@@ -43,6 +49,10 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             return try TLSServerContext(identity: identity, protocols: ["h2", "http/1.1"])
         }
         gate = NIOLockedValueBox(KeyGate(keys))
+        let meters = GatewayMetrics(registry, nowNs: nowNs)
+        if let identity = options.identity { meters.setCertificate(pem: identity.certificate) }
+        let redis = CountedRedis(redis: redis, meters: meters)
+        (self.meters, self.redis, self.health) = (meters, redis, health)
         let records = RequestRecords(
             redis: redis,
             prefix: options.prefix,
@@ -52,6 +62,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         desk = SendDesk(
             records: records,
             maximumWaiting: options.maximumWaiting,
+            meters: meters,
             logger: logger,
             mayBeApplied: mayBeApplied,
             nowNs: nowNs,
@@ -71,7 +82,8 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             legacy: LegacyRoute(sends: sends),
             management: ManagementServing(sends: sends),
             nowNs: nowNs,
-            isBehindProxy: options.isBehindProxy
+            isBehindProxy: options.isBehindProxy,
+            meters: meters
         )
     }
 
@@ -87,11 +99,12 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     /// - Throws: a `ListenError` if it cannot listen.
     public func run(stops: AsyncStream<Void>, onListening: @escaping @Sendable (_ port: Int) -> Void) async throws {
         let responder = Responder(
-            maximumBodyBytes: GatewayRoutes<Redis>.maximumBodyBytes,
+            maximumBodyBytes: GatewayRoutes<CountedRedis<Redis>>.maximumBodyBytes,
             knows: { [routes] in routes.knows($0) },
             respond: { [routes] in await routes.answer($0) }
         )
         let connections = HTTPConnections(responder: responder, maximumConnections: options.maximumConnections)
+        meters.followConnections { connections.open.withLockedValue { $0 } }
         // The server logs every connection.
         var quiet = logger
         quiet.logLevel = .critical
@@ -102,10 +115,18 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         configuration.maximumGracefulShutdownDuration = .seconds(65)
         let services = ServiceGroup(configuration: configuration)
         let stopping = Task {
-            for await _ in stops { await services.triggerGracefulShutdown() }
+            for await _ in stops {
+                health.stop()
+                logger.info("The gateway stops: requests that wait are answered.")
+                await services.triggerGracefulShutdown()
+            }
         }
         let sending = Task { await desk.run() }
-        defer { stopping.cancel() }
+        let watching = Task { await health.watch(redis, meters, logger) }
+        defer {
+            stopping.cancel()
+            watching.cancel()
+        }
         let outcome: Result<Void, any Error>
         do {
             try await withTaskCancellationHandler {

@@ -14,6 +14,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     let nowNs: @Sendable () -> UInt64
     /// Whether every client has the address of one proxy.
     let isBehindProxy: Bool
+    let meters: GatewayMetrics
 
     private static var legacyPaths: [String] { ["/fcm/send", "/gcm/send"] }
 
@@ -23,12 +24,14 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
-        let reply = await serve(request)
-        let answer = reply.answer
-        let headers = answer.headers.map { (name: $0.name, value: $0.value) }
-        var written = WebReply(status: answer.status, type: answer.type, bytes: answer.body, headers: headers)
-        written.onEnd = reply.onEnd
-        return written
+        await meters.counted(request) {
+            let reply = await serve(request)
+            let answer = reply.answer
+            let headers = answer.headers.map { (name: $0.name, value: $0.value) }
+            var written = WebReply(status: answer.status, type: answer.type, bytes: answer.body, headers: headers)
+            written.onEnd = reply.onEnd
+            return written
+        }
     }
 
     private func serve(_ request: WebRequest) async -> GatewayReply {
@@ -100,7 +103,9 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
                 return .failure(error)
             }
         }
-        return try result.get()
+        let key = try result.get()
+        RequestTally.current?.admitted(key.name)
+        return key
     }
 
     /// The key of `Authorization: Bearer KEY`, or of `key=KEY` over the legacy APIs; nil for any other text.

@@ -21,7 +21,7 @@ struct HTTPConnections: Sendable {
 
     let responder: Responder
     let maximumConnections: Int
-    private let open = NIOLockedValueBox(0)
+    let open = NIOLockedValueBox(0)
     private let dates = HTTPDateText()
 
     init(responder: Responder, maximumConnections: Int) {

@@ -62,6 +62,7 @@ extension SendDesk {
     /// - Parameter isLate: whether the deadlines of its requests are over, as without a wait.
     private func pushed(_ job: Job, _ id: String, isLate: Bool) {
         let project = job.key.project
+        meters.pushed(recipients: job.recipients.count, key: job.key.key)
         state.withLockedValue { state in
             for (request, _) in job.requests { state.add(state.ledger.markPushed(request), project: project) }
         }
@@ -162,6 +163,7 @@ extension SendDesk {
             state.ledger.forget(request)
             return state.members.removeValue(forKey: request)
         }
+        member?.send.tally?.repeated()
         member?.continuation.resume(returning: .answered(answer))
     }
 
@@ -172,6 +174,7 @@ extension SendDesk {
             state.ledger.place(request, at: place)
             state.add(state.ledger.markPushed(request), project: project)
             guard let member = state.members[request] else { return }
+            member.send.tally?.repeated()
             var actions: [WaitingTable<UInt64>.Action] = []
             state.table.handle(
                 .wait(request, awaited, deadlineNs: member.deadlineNs, isPushed: true),

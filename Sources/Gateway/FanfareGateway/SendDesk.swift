@@ -19,6 +19,8 @@ struct WantedSend: Sendable {
     var waitNs: UInt64
     /// The key of its fingerprint; nil for a request that equal ones need not find.
     var recordKey: String?
+    /// What its request adds to the metrics.
+    var tally = RequestTally.current
 }
 
 /// How a send ended for its request.
@@ -83,6 +85,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     let mayBeApplied: @Sendable (any Error) -> Bool
     let nowNs: @Sendable () -> UInt64
     let tail: ResultTail<Redis>
+    let meters: GatewayMetrics
     let logger: Logger
     private let redis: Redis
     private let prefix: String
@@ -105,6 +108,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     init(
         records: RequestRecords<Redis>,
         maximumWaiting: Int,
+        meters: GatewayMetrics,
         logger: Logger,
         mayBeApplied: @escaping @Sendable (any Error) -> Bool,
         nowNs: @escaping @Sendable () -> UInt64,
@@ -112,7 +116,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     ) {
         (redis, prefix) = (records.redis, records.prefix)
         (self.records, self.maximumWaiting, self.logger) = (records, maximumWaiting, logger)
-        (self.mayBeApplied, self.nowNs, self.newJobID) = (mayBeApplied, nowNs, newJobID)
+        (self.mayBeApplied, self.nowNs, self.newJobID, self.meters) = (mayBeApplied, nowNs, newJobID, meters)
         tail = ResultTail(redis: redis, prefix: prefix, logger: logger)
     }
 

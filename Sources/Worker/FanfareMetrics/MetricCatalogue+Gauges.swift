@@ -120,7 +120,7 @@ extension MetricCatalogue {
     public static let redisConnected = gauge(
         "fanfare_redis_connected",
         labels: [],
-        "1 while Redis answers this worker and has Fanfare's functions."
+        "1 while Redis answers this worker and has Fanfare's functions, or answers this gateway."
     )
     public static let sentinelsAgree = gauge(
         "fanfare_sentinels_agree",
@@ -130,12 +130,13 @@ extension MetricCatalogue {
     public static let configRefused = gauge(
         "fanfare_config_refused",
         labels: [],
-        "1 while the configuration on disk, or a file in projects_dir, is refused and the worker runs under its last good state."
+        "1 while the configuration on disk, or a file in projects_dir or gateway.keys_dir, is refused and the process runs "
+            + "under its last good state."
     )
     public static let configLoaded = gauge(
         "fanfare_config_loaded_timestamp_seconds",
         labels: [],
-        "Unix time at which the worker took up its configuration."
+        "Unix time at which the process took up its configuration."
     )
     public static let loopTurn = gauge(
         "fanfare_loop_turn_seconds",

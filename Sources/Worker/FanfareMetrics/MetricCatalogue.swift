@@ -3,7 +3,7 @@ internal import FanfareModel
 /// Every metric of Fanfare. Tests check dashboards, alerts and the page Metrics against it.
 public enum MetricCatalogue {
     /// In the order of the documentation.
-    public static let all: [Metric] = counters + histograms + fleet + process
+    public static let all: [Metric] = counters + histograms + fleet + process + gateway
 
     /// The metric with a name; nil if there is none.
     public static func metric(named name: String) -> Metric? { byName[name] }
@@ -128,7 +128,8 @@ public enum MetricCatalogue {
     public static let configReloads = counter(
         "fanfare_config_reloads_total",
         labels: [.init("result", ["accepted", "refused"])],
-        "Changed configurations that the worker read while it ran. refused: it was refused, or a file in projects_dir was."
+        "Changed configurations, or keys of a gateway, that the process read while it ran. refused: they were, or a file in "
+            + "projects_dir was."
     )
     public static let adminRequests = counter(
         "fanfare_admin_requests_total",

@@ -6,6 +6,7 @@ enum MetricReference {
         let sections = [
             ("Counters", MetricCatalogue.counters), ("Histograms", MetricCatalogue.histograms),
             ("Gauges of the fleet", MetricCatalogue.fleet), ("Gauges of the process", MetricCatalogue.process),
+            ("The gateway", MetricCatalogue.gateway),
         ]
         var lines: [String] = []
         for (title, metrics) in sections {

@@ -1,9 +1,13 @@
 internal import ArgumentParser
+internal import CoreMetrics
 internal import EventLoop
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareGateway
 internal import FanfareHTTP
+internal import FanfareMetrics
+internal import FanfareModel
+internal import FanfareWorker
 internal import FoundationEssentials
 internal import Logging
 internal import RedisTransport
@@ -34,11 +38,15 @@ struct GatewayRunCommand: AsyncParsableCommand {
     @Option(help: .value("host:port", "Address to listen on, or unix:///path; port 0 takes a free port."))
     var listen: String?
 
+    @Option(help: .value("host:port", "Address of /metrics, /healthz and /readyz."))
+    var adminListen: String?
+
     func run() async throws {
-        let source = options.source(["gateway.listen": listen])
+        ProcessMemory.makePrivate()
+        let source = options.source(["gateway.listen": listen, "gateway.admin_listen": adminListen])
         let configuration = try source.load()
         let files = try Self.files(configuration)
-        let logger = LogOutput.logger(configuration.log)
+        let logger = LogOutput.boundedLogger(configuration.log)
         for concern in files.concerns { logger.warning("\(concern.sentence)") }
         if files.keys.keys.isEmpty {
             logger.warning(
@@ -46,13 +54,22 @@ struct GatewayRunCommand: AsyncParsableCommand {
             )
         }
         let deployment = try configuration.deployment()
-        let redis = try await Self.connect(deployment, configuration, logger)
+        let registry = MetricRegistry()
+        // Metrics of the process's libraries go into the same registry.
+        MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
+        ProcessMeters.register(in: registry, version: FanfareVersion.current)
+        let health = GatewayHealth { SystemClock.bootNs }
+        let admin = GatewayAdmin(token: files.adminToken, health: health, registry: registry, logger: logger)
+        // Runs until the process ends.
+        Task { await admin.run(configuration.gateway.adminListen) }
+        let redis = try await Self.connect(deployment, configuration, health, logger)
         defer { redis.close() }
-        let gateway = try Self.gateway(configuration, files.keys, redis, logger)
+        let gateway = try Self.gateway(configuration, files.keys, redis, registry, health, logger)
+        let meters = ReloadMeters(registry)
         let (stops, stop) = AsyncStream<Void>.makeStream()
         let signals = StopSignals { stop.yield() }
         defer { signals.cancel() }
-        let watching = Task { await Self.watchKeys(source, files.keys, gateway, logger) }
+        let watching = Task { await Self.watchKeys(source, files.keys, gateway, meters, logger) }
         defer { watching.cancel() }
         do {
             try await gateway.run(stops: stops) { port in
@@ -79,9 +96,11 @@ struct GatewayRunCommand: AsyncParsableCommand {
     private static func connect(
         _ deployment: RedisDeployment,
         _ configuration: Configuration,
+        _ health: GatewayHealth,
         _ logger: Logger
     ) async throws -> RedisClient {
         while true {
+            health.beat()
             do throws(RedisError) {
                 return try await RedisSession.connect(deployment, configuration)
             } catch {
@@ -97,6 +116,8 @@ struct GatewayRunCommand: AsyncParsableCommand {
         _ configuration: Configuration,
         _ keys: KeyTable,
         _ redis: RedisClient,
+        _ registry: MetricRegistry,
+        _ health: GatewayHealth,
         _ logger: Logger
     ) throws -> Gateway<RedisClient> {
         let given = configuration.gateway
@@ -118,6 +139,8 @@ struct GatewayRunCommand: AsyncParsableCommand {
             options: options,
             keys: keys,
             redis: redis,
+            registry: registry,
+            health: health,
             logger: logger,
             mayBeApplied: { ($0 as? RedisError)?.maybeApplied ?? false },
             entryCheck: { project in EntryCheck(projects.first { $0.id == project }, project: project, prefix: prefix)
@@ -140,6 +163,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         _ source: ConfigurationSource,
         _ first: KeyTable,
         _ gateway: Gateway<RedisClient>,
+        _ meters: ReloadMeters,
         _ logger: Logger
     ) async {
         var known = first
@@ -148,6 +172,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
             try? await Task.sleep(for: .seconds(5))
             do {
                 let keys = try source.load().loadGateway().keys
+                if !lastFault.isEmpty || keys != known { meters.accepted(isPartial: false) }
                 lastFault = ""
                 guard keys != known else { continue }
                 gateway.replaceKeys(keys)
@@ -156,6 +181,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
             } catch {
                 if lastFault != "\(error)" {
                     logger.error("The keys stay as they are.", metadata: ["error": "\(error)"])
+                    meters.refused()
                 }
                 lastFault = "\(error)"
             }

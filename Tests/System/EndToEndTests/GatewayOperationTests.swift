@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What operators see of a gateway: its admin address and its log.
+@Suite struct GatewayOperationTests {
+    private struct Running {
+        let process: ChildProcess
+        let key: String
+
+        /// The port that a message of the log gives.
+        func port(_ message: String) throws -> Int {
+            let line = try #require(process.stderr.split(separator: "\n").first { $0.contains(message) })
+            return try #require(line.matches(of: /(?:port=|:)([0-9]+)(?: |$)/).last.flatMap { Int($0.1) })
+        }
+
+        func ask(_ path: String) throws -> String {
+            let port = try port("The admin address listens.")
+            return String(decoding: try LoopbackHTTP(port: port).request("GET", path), as: UTF8.self)
+        }
+
+        /// Sends to a token, and answers what the client got.
+        func send(_ token: String, key: String? = nil) async throws -> String {
+            let port = String(try port("The gateway listens."))
+            let call = try ChildProcess(
+                [Repository.fixture("gateway/call.py"), port, "demo", key ?? self.key, token],
+                executable: URL(fileURLWithPath: "/usr/bin/python3")
+            )
+            #expect(try await call.wait(seconds: 60) == 0, "\(call.stderr)")
+            return call.stdout
+        }
+    }
+
+    private func withGateway(_ body: (Rig, Running) async throws -> Void) async throws {
+        try await withRig { rig in
+            try await rig.startSandbox()
+            let keys = rig.directory.appendingPathComponent("keys").path
+            let configuration = try rig.configuration(
+                extra: "gateway: { listen: \"127.0.0.1:0\", keys_dir: \(keys), wait_ms: 2000, "
+                    + "admin_listen: \"127.0.0.1:0\" }"
+            )
+            try await rig.startWorker(configuration)
+            let adding = try ChildProcess([
+                "gateway", "key", "add", "shop", "--project", rig.project, "-c", configuration,
+            ])
+            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
+            let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
+            let process = try ChildProcess(["gateway", "-c", configuration])
+            try await Wait.until("the gateway to listen: \(process.stderr)") {
+                process.stderr.contains("The gateway listens.") && process.stderr.contains("The admin address listens.")
+            }
+            try await body(rig, Running(process: process, key: key))
+            if process.isRunning { process.signal(SIGTERM) }
+            #expect(try await process.wait(seconds: 120) == 0, "\(process.stderr)")
+            #expect(!process.stderr.contains(key), "no log shows a key")
+        }
+    }
+
+    @Test func metricsCountByKeyAndOutcome() async throws {
+        try await withGateway { _, gateway in
+            #expect(try await gateway.send("ok-1").contains("messages/0:"))
+            #expect(try await gateway.send("sbx-unregistered-1").contains("UNREGISTERED"))
+            #expect(try await gateway.send("sbx-slow-4000-a").contains("fanfare:"))
+            #expect(try await gateway.send("ok-2", key: "ffk_wrong").contains("UNAUTHENTICATED"))
+            let metrics = Set(
+                try gateway.ask("/metrics").split(separator: "\r\n\r\n").last?.split(separator: "\n") ?? []
+            )
+            for line in [
+                #"fanfare_gateway_requests_total{key="shop",class="2xx"} 2"#,
+                #"fanfare_gateway_requests_total{key="shop",class="4xx"} 1"#,
+                #"fanfare_gateway_requests_total{key="_none",class="4xx"} 1"#,
+                #"fanfare_gateway_answers_total{key="shop",outcome="in_time"} 2"#,
+                #"fanfare_gateway_answers_total{key="shop",outcome="deferred"} 1"#,
+                #"fanfare_gateway_refusals_total{key="_none",reason="key"} 1"#,
+                #"fanfare_gateway_jobs_total{key="shop"} 3"#, #"fanfare_gateway_recipients_total{key="shop"} 3"#,
+                #"fanfare_gateway_answer_seconds_count{api="v1"} 4"#, "fanfare_gateway_requests_waiting 0",
+                "fanfare_gateway_connections 0", "fanfare_redis_connected 1",
+            ] {
+                #expect(metrics.contains(line[...]), "\(line)")
+            }
+        }
+    }
+
+    @Test func repeatedAnswersAreCounted() async throws {
+        try await withGateway { _, gateway in
+            let first = try await gateway.send("sbx-internal-99-a")
+            // A deferred answer is no error, so its repeat is a send of its own.
+            #expect(first.contains("fanfare:"))
+            #expect(try gateway.ask("/metrics").contains(#"outcome="repeated"} 0"#))
+        }
+    }
+
+    @Test func gatewayWithoutRedisIsNotReadyAndLogsItOnce() async throws {
+        try await withGateway { rig, gateway in
+            try await Wait.until("the gateway to be ready") {
+                try gateway.ask("/readyz").contains(#""status":"ready""#)
+            }
+            rig.redis.kill9()
+            try await Wait.until("the gateway to miss Redis") { try gateway.ask("/readyz").contains(" 503 ") }
+            #expect(try gateway.ask("/healthz").contains(#""status":"ok""#), "a restart would not help")
+            for number in 0..<5 { #expect(try await gateway.send("away-\(number)").contains("UNAVAILABLE")) }
+            #expect(try gateway.ask("/metrics").contains(#"refusals_total{key="shop",reason="unavailable"} 5"#))
+            let log = gateway.process.stderr
+            #expect(log.components(separatedBy: "Redis does not answer: requests get 503.").count == 2, "\(log)")
+            #expect(log.components(separatedBy: "Redis did not answer.").count <= 3, "\(log)")
+            try rig.redis.restart()
+            try await Wait.until("the gateway to be ready again") { try gateway.ask("/readyz").contains(" 200 ") }
+            #expect(gateway.process.stderr.contains("Redis answers again."))
+        }
+    }
+
+    @Test func gatewayThatStopsIsNotReady() async throws {
+        try await withGateway { rig, gateway in
+            async let waiting = gateway.send("sbx-slow-1500-a")
+            try await Wait.until("the send to begin") { try await rig.stats().sends > 0 }
+            gateway.process.signal(SIGTERM)
+            try await Wait.until("the gateway to stop") { try gateway.ask("/readyz").contains(#""stopping":true"#) }
+            #expect(try await waiting.contains("messages/0:"))
+        }
+    }
+}
