@@ -36,7 +36,8 @@ struct ConfigCheckCommand: ParsableCommand {
             report(error)
             throw ExitCode(Outcome.configuration.rawValue)
         }
-        let warnings = configuration.warnings + (secrets.concerns + gateway.concerns).map(\.sentence)
+        let concerns = secrets.concerns + gateway.concerns.filter { !secrets.concerns.contains($0) }
+        let warnings = configuration.warnings + concerns.map(\.sentence)
         report(ConfigurationError(faults: [], warnings: warnings), configuration, secrets, gateway)
         guard !json else { return }
         if let file = configuration.file { Console.line("file \(file)") }

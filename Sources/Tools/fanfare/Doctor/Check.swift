@@ -71,7 +71,7 @@ struct Check: Sendable {
     /// All checks, in the order of the report.
     static let all: [Check] = [
         redisReach, redisVersion, redisRole, access, functions, persistence, durability, evictionPolicy, memory,
-        replicas, clock, workers, projectStates, unknownProjects, quotas, files, engines, libraries, descriptors,
-        environment, online,
+        replicas, clock, workers, projectStates, unknownProjects, quotas, files, gateway, engines, libraries,
+        descriptors, environment, online,
     ]
 }

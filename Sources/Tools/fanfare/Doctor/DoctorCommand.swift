@@ -44,6 +44,11 @@ struct DoctorCommand: AsyncParsableCommand {
             defer { client.close() }
             let probe = RedisProbe(client: client, isCluster: deployment.form == .cluster, configuration: configuration)
             subject.redis = try await probe.facts()
+            // The other components' users have rights of their own.
+            let isOther = ["fanfare-worker", "fanfare-operator"].contains(subject.redis?.user)
+            if let project = configuration.projects.first, configuration.gateway.keysFolder != nil, !isOther {
+                subject.redis?.gatewayRefusal = try await probe.gatewayRefusal(project: project.id)
+            }
             if online { subject.redis?.unknownProjects = try await probe.unknownProjects() }
         } catch {
             subject.redisError = error

@@ -33,6 +33,8 @@ struct RedisFacts: Sendable {
     var unknownProjects: [(id: String, jobs: Int64)] = []
     /// The server's error for a command that this Redis user may not run; nil if none was refused.
     var accessError: String?
+    /// The server's error for a command of the gateway that this Redis user may not run; nil if none was refused.
+    var gatewayRefusal: String?
     /// The name of the signed-in ACL user; nil if ACL WHOAMI is not permitted.
     var user: String?
 

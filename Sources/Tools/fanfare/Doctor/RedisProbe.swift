@@ -79,6 +79,29 @@ struct RedisProbe {
         return facts
     }
 
+    /// Whether this user may run what the gateway runs, by commands that change nothing.
+    ///
+    /// - Returns: the server's error for the first that is refused.
+    func gatewayRefusal(project: String) async throws(RedisError) -> String? {
+        let keys = ProjectKeys(prefix: configuration.prefix, project: project)
+        let commands = [
+            RedisCommand("EXISTS", keys.base + "ctl"), RedisCommand("GET", keys.base + "gateway:doctor"),
+            RedisCommand("DEL", keys.base + "gateway:doctor"), RedisCommand("HGETALL", keys.job("doctor")),
+            RedisCommand("XRANGE", keys.results, "+", "-", "COUNT", "1"),
+            // Rights are judged before the id, which is no id.
+            RedisCommand("XADD", keys.jobs, "NOMKSTREAM", "doctor", "message", "{}"),
+        ]
+        for command in commands {
+            do throws(RedisError) {
+                _ = try await client.send(command)
+            } catch {
+                if error.code == .noPerm { return "\(error)" }
+                guard error.code == .server else { throw error }
+            }
+        }
+        return nil
+    }
+
     private func readProjects(into facts: inout RedisFacts) async throws(RedisError) {
         facts.projects = []
         let reader = FleetReader(redis: client, prefix: configuration.prefix)
