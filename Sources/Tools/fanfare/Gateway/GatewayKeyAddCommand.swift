@@ -99,7 +99,7 @@ struct GatewayKeyAddCommand: ParsableCommand {
     }
 
     /// `ffk_` and 32 random bytes.
-    private static func randomKey() -> String {
+    static func randomKey() -> String {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         return GatewayKey.prefix + String(decoding: Base64.encodeURL(bytes), as: UTF8.self)

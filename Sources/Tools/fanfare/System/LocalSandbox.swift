@@ -8,6 +8,8 @@ struct LocalSandbox {
     let controlPort: Int
     /// Settings of the project besides its credentials, as lines of YAML.
     var settings: [String] = []
+    /// The section of the gateway, as a line of YAML; empty without one.
+    var gateway = ""
 
     var file: String { folder + "/fanfare.yaml" }
 
@@ -30,6 +32,7 @@ struct LocalSandbox {
                 endpoint: "https://localhost:\(port)"
             \(settings.map { "    \($0)\n" }.joined())\
             tls: { ca_file: "sandbox/ca.pem" }
+            \(gateway)
 
             """
         do {

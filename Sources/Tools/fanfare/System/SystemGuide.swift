@@ -12,6 +12,8 @@ struct SystemGuide {
     let controlPort: Int?
     /// nil if there is no dashboard.
     var dashboardPort: Int?
+    /// nil if there is no gateway that can be reached by an address.
+    var gateway: (origin: String, key: String?)?
     /// Whether the file does not name this Redis.
     var isRedisGiven = false
     /// How this program is called in a shell.
@@ -29,6 +31,16 @@ struct SystemGuide {
             "the same without this program, from any language:",
             "  redis-cli -s \(Self.quoted(socket)) XADD 'fanfare:{\(project)}:jobs' '*' token \(token) message '\(message)'",
         ]
+        if let gateway {
+            let body = #"{"message":{"token":"my-phone","notification":{"title":"Hello","body":"World"}}}"#
+            let add = "\(fanfare) gateway key add NAME --project \(project) -c \(Self.quoted(file))"
+            let about = gateway.key == nil ? "; `\(add)` makes a KEY:" : ", with a key that is shown this once:"
+            lines += [
+                "the same over HTTP, as Google's SDKs do" + about,
+                "  curl \(gateway.origin)/v1/projects/\(project)/messages:send -d '\(body)' \\",
+                "    -H 'Authorization: Bearer \(gateway.key ?? "KEY")'",
+            ]
+        }
         if let controlPort {
             lines += ["what the phone received:", "  curl 'http://127.0.0.1:\(controlPort)/deliveries?token=my-phone'"]
         }

@@ -3,7 +3,7 @@
 struct Supervisor {
     /// The parts, in the order of their start.
     enum Part: String, CaseIterable, Sendable {
-        case redis, sandbox, worker, dashboard
+        case redis, sandbox, worker, dashboard, gateway
     }
 
     enum Event: Equatable, Sendable {
@@ -45,11 +45,12 @@ struct Supervisor {
     static let steadyMs: Int64 = 60_000
     /// A start that takes longer is noted once.
     static let slowMs: Int64 = 20_000
-    /// Parts after the worker have so long for their end, and then the next one as long.
+    /// A part has so long for its end, besides what the worker and the gateway wait for.
     static let endMs: Int64 = 5_000
 
     private let parts: [Part]
     private let drainMs: Int64
+    private let waitMs: Int64
     private var states: [Part: State]
     private var deaths: [Part: Int] = [:]
     /// Parts whose slow start is noted.
@@ -62,9 +63,9 @@ struct Supervisor {
     /// - Parameters:
     ///   - parts: in the order of their start.
     ///   - drainMs: how long the worker may drain.
-    init(_ parts: [Part], drainMs: Int64) {
-        self.parts = parts
-        self.drainMs = drainMs
+    ///   - waitMs: how long the gateway may wait for results.
+    init(_ parts: [Part], drainMs: Int64, waitMs: Int64 = 4_000) {
+        (self.parts, self.drainMs, self.waitMs) = (parts, drainMs, waitMs)
         states = Dictionary(uniqueKeysWithValues: parts.map { ($0, .waiting) })
     }
 
@@ -141,15 +142,17 @@ struct Supervisor {
         actions.append(.start(part))
     }
 
-    /// Ends what uses the other parts first: the worker needs Redis and FCM for its drain.
+    /// Ends what uses the other parts first: the gateway answers with the worker's results, and the worker needs Redis and
+    /// FCM for its drain.
     private mutating func end(_ nowMs: Int64, _ actions: inout [Action]) {
-        let order: [[Part]] = [[.worker, .dashboard], [.sandbox], [.redis]]
+        let order: [[Part]] = [[.gateway], [.worker, .dashboard], [.sandbox], [.redis]]
         for group in order {
             let running = group.filter { states[$0].map { $0 != .ended } ?? false }
             guard !running.isEmpty else { continue }
             for part in running where states[part] != .ending {
                 states[part] = .ending
-                killMs = nowMs + (group.contains(.worker) ? drainMs + Self.endMs : Self.endMs)
+                let own = group.contains(.gateway) ? waitMs : group.contains(.worker) ? drainMs : 0
+                killMs = nowMs + own + Self.endMs
                 actions.append(.terminate(part))
             }
             if nowMs >= killMs {

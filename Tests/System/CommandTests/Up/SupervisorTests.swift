@@ -69,7 +69,9 @@ import Testing
     /// The worker drains while Redis and FCM are there.
     @Test func partsEndInTheOppositeOrder() {
         var supervisor = Self.running()
-        #expect(supervisor.handle(.stop, nowMs: 0) == [.terminate(.worker), .terminate(.dashboard)])
+        #expect(supervisor.handle(.stop, nowMs: 0) == [.terminate(.gateway)])
+        let next = supervisor.handle(.ended(.gateway, code: 0), nowMs: 5)
+        #expect(next == [.terminate(.worker), .terminate(.dashboard)])
         #expect(supervisor.handle(.ended(.dashboard, code: 0), nowMs: 10) == [])
         #expect(supervisor.handle(.ended(.worker, code: 0), nowMs: 20_000) == [.terminate(.sandbox)])
         #expect(supervisor.handle(.ended(.sandbox, code: 0), nowMs: 20_001) == [.terminate(.redis)])
@@ -79,11 +81,14 @@ import Testing
     @Test func whatDoesNotEndIsKilled() {
         var supervisor = Self.running()
         _ = supervisor.handle(.stop, nowMs: 0)
-        #expect(supervisor.handle(.tick, nowMs: 29_999) == [])
-        #expect(supervisor.handle(.tick, nowMs: 30_000) == [.kill(.worker), .kill(.dashboard)])
-        _ = supervisor.handle(.ended(.worker, code: 137), nowMs: 30_001)
-        #expect(supervisor.handle(.ended(.dashboard, code: 137), nowMs: 30_001) == [.terminate(.sandbox)])
-        #expect(supervisor.handle(.tick, nowMs: 35_001) == [.kill(.sandbox)])
+        #expect(supervisor.handle(.tick, nowMs: 8_999) == [])
+        #expect(supervisor.handle(.tick, nowMs: 9_000) == [.kill(.gateway)])
+        _ = supervisor.handle(.ended(.gateway, code: 137), nowMs: 10_000)
+        #expect(supervisor.handle(.tick, nowMs: 39_999) == [])
+        #expect(supervisor.handle(.tick, nowMs: 40_000) == [.kill(.worker), .kill(.dashboard)])
+        _ = supervisor.handle(.ended(.worker, code: 137), nowMs: 40_001)
+        #expect(supervisor.handle(.ended(.dashboard, code: 137), nowMs: 40_001) == [.terminate(.sandbox)])
+        #expect(supervisor.handle(.tick, nowMs: 45_001) == [.kill(.sandbox)])
     }
 
     @Test func partThatWaitsForItsNextStartDoesNotStartDuringAStop() {

@@ -46,8 +46,9 @@ import Testing
     }
 
     private static func ports() throws -> [String] {
-        let ports = try (0..<3).map { _ in String(try RedisServer.freePort()) }
+        let ports = try (0..<4).map { _ in String(try RedisServer.freePort()) }
         return ["--dashboard", "127.0.0.1:\(ports[0])", "--sandbox-port", ports[1], "--control-port", ports[2]]
+            + ["--gateway", "127.0.0.1:\(ports[3])"]
     }
 
     /// Processes whose command line contains both texts.
@@ -72,6 +73,10 @@ import Testing
         // `--wait` fails unless the phone got its message.
         let job = try await DemoTests.shell(try first.command(" send ")).trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(job.hasSuffix("-0"))
+        // The same through the gateway, with the key that is shown once.
+        let pushing = try first.command("messages:send").dropLast() + first.command("Authorization: Bearer ffk_")
+        let pushed = try await DemoTests.shell("\(pushing) --silent --show-error")
+        #expect(pushed.contains("projects/my-app/messages/0:"), "\(pushed)")
 
         let worker = try #require(try Self.processes("worker", state).first)
         kill(worker, SIGKILL)
@@ -87,6 +92,7 @@ import Testing
 
         let second = try Run(state, ports, log: folder.path + "/second")
         try await second.said("or open http")
+        #expect(!second.said.contains("ffk_") && second.said.contains(" gateway key add "))
         let file = SystemGuide.quoted(state + "/fanfare.yaml")
         let fanfare = SystemGuide.quoted(CommandRun.executable.path)
         let shown = try await DemoTests.shell("\(fanfare) job show \(job) -c \(file)")
