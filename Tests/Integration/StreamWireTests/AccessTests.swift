@@ -54,15 +54,21 @@ import Testing
         #expect(try asked.symmetricDifference(commandsOfTheLibrary()).sorted() == [])
     }
 
-    @Test func operatorsMayCallTheLibrary() throws {
-        let missing = try commandsOfTheLibrary().union(Self.connecting).subtracting(allowed("fanfare-operator"))
+    /// A gateway reads and changes jobs for keys with the rights read and operate.
+    @Test(arguments: ["fanfare-operator", "fanfare-gateway"]) func operatorsMayCallTheLibrary(user: String) throws {
+        let missing = try commandsOfTheLibrary().union(Self.connecting).subtracting(allowed(user))
         #expect(missing.sorted() == [])
     }
 
-    @Test func noUserMayRunScriptsOrChangeTheServer() throws {
+    /// Scripts of a gateway touch its own records and the stream of jobs.
+    @Test func noOtherUserMayRunScriptsOrChangeTheServer() throws {
         for user in try RedisUsers().rules.keys {
+            for word in ["eval", "evalsha"] {
+                let mayRun = try allowed(user).contains(word)
+                #expect(mayRun == (user == "fanfare-gateway"), "\(user) \(word)")
+            }
             for word in [
-                "eval", "evalsha", "script", "config|set", "acl|setuser", "debug", "flushall", "keys", "restore",
+                "script", "config|set", "acl|setuser", "debug", "flushall", "keys", "restore",
             ] {
                 #expect(try !allowed(user).contains(word), "\(user) \(word)")
             }
@@ -89,6 +95,29 @@ import Testing
         ("operator", "FCALL f 1 fanfare:{demo}:ctl"), ("operator", "XADD fanfare:{demo}:jobs * message {}"),
         ("operator", "RPUSH audience:{demo}:all a"), ("operator", "CONFIG GET maxmemory"),
         ("deploy", "FUNCTION LOAD REPLACE x"),
+    ]
+
+    /// What a gateway asks of Redis for keys with the right push.
+    private static let pushing = [
+        "PING", "XADD fanfare:{demo}:jobs * message {}", "SADD fanfare:projects demo", "EXISTS fanfare:{demo}:ctl",
+        "EVALSHA 0 2 fanfare:{demo}:jobs fanfare:{demo}:gateway:1 a", "EVAL x 1 fanfare:{demo}:gateway:1 a",
+        "HSET fanfare:{demo}:gateway:1 a b", "HGETALL fanfare:{demo}:gateway:1", "PEXPIRE fanfare:{demo}:gateway:1 1",
+        "SET fanfare:{demo}:gateway:1 x PX 1", "GET fanfare:{demo}:gateway:1", "DEL fanfare:{demo}:gateway:1",
+        "SET fanfare:gateway:1 x PX 1", "EXISTS fanfare:gateway:1", "HGETALL fanfare:{demo}:job:one",
+        "GET fanfare:{demo}:seen:one", "XREAD COUNT 9 STREAMS fanfare:{demo}:results fanfare:{demo}:dead 0 0",
+        "XREVRANGE fanfare:{demo}:results + - COUNT 1", "XRANGE fanfare:{demo}:feedback - +",
+    ]
+    /// What it asks for keys with the rights read and operate, and for audiences.
+    private static let operating = [
+        "FCALL f 1 fanfare:{demo}:ctl", "RPUSH audience:{demo}:all a", "DEL audience:{demo}:all",
+        "RENAME audience:{demo}:a audience:{demo}:b",
+    ]
+    /// What a gateway may never do.
+    private static let neverOfGateways = [
+        "EVAL x 1 fanfare:{demo}:ctl", "EVAL x 1 fanfare:{demo}:results", "EVAL x 1 other", "GET fanfare:{demo}:jobs",
+        "RPUSH fanfare:projects a", "SMEMBERS fanfare:projects", "XADD fanfare:projects * a b", "GET other",
+        "XREADGROUP GROUP g c STREAMS fanfare:{demo}:jobs >", "XGROUP CREATE fanfare:{demo}:results g 0",
+        "SCAN 0", "KEYS *", "CONFIG GET maxmemory", "FUNCTION LOAD x", "SCRIPT LOAD x", "FLUSHALL",
     ]
 
     /// What would harm another component, or read what is not the user's.
@@ -122,13 +151,34 @@ import Testing
         let users = try RedisUsers()
         let server = try RedisServer(config: ["--aclfile", users.file])
         defer { withExtendedLifetime(users) { server.stop() } }
-        for (expectation, rows) in [(true, Self.granted), (false, Self.refused)] {
+        func ofGateways(_ commands: [String]) -> [(user: String, command: String)] { commands.map { ("gateway", $0) } }
+        let granted = Self.granted + ofGateways(Self.pushing + Self.operating)
+        let refused = Self.refused + ofGateways(Self.neverOfGateways)
+        for (expectation, rows) in [(true, granted), (false, refused)] {
             for (user, command) in rows {
                 let words = command.split(separator: " ").map(String.init)
                 let answer = try server.cli(["ACL", "DRYRUN", "fanfare-\(user)"] + words)
                 #expect((answer == "OK") == expectation, "\(user): \(command): \(answer)")
                 #expect(expectation || answer.contains("has no permissions"), "\(user): \(command): \(answer)")
             }
+        }
+    }
+
+    /// The page Security shortens the user's line for a gateway whose keys only push.
+    @Test func gatewayThatOnlyPushesNeedsNoFunctions() throws {
+        let rules = try #require(try RedisUsers().rules["fanfare-gateway"])
+        let first = try #require(rules.firstIndex(of: "+fcall"))
+        let selectors = try #require(rules.firstIndex { $0.hasPrefix("(") })
+        let kept = rules[..<first].filter { !$0.hasPrefix("~") } + rules[selectors...]
+        let users = try RedisUsers(and: ["user fanfare-short on >short " + kept.joined(separator: " ")])
+        let server = try RedisServer(config: ["--aclfile", users.file])
+        defer { withExtendedLifetime(users) { server.stop() } }
+        func answer(_ command: String) throws -> String {
+            try server.cli(["ACL", "DRYRUN", "fanfare-short"] + command.split(separator: " ").map(String.init))
+        }
+        for command in Self.pushing { #expect(try answer(command) == "OK", "\(command)") }
+        for command in Self.neverOfGateways + ["FCALL f 1 fanfare:{demo}:ctl", "DEL fanfare:{demo}:jobs"] {
+            #expect(try answer(command).contains("has no permissions"), "\(command)")
         }
     }
 

@@ -143,6 +143,41 @@ import Testing
         }
     }
 
+    /// A send with an answer, one whose client leaves, and one that comes back for it.
+    @Test func gatewaySignsInAsItsOwnUser() async throws {
+        let secured = try SecuredRedis()
+        try await withRig(redis: secured.server) { rig in
+            try await rig.startSandbox()
+            let keys = rig.directory.appendingPathComponent("keys").path
+            let configuration = try rig.configuration(
+                redisURL: secured.url,
+                extra: "gateway: { listen: \"127.0.0.1:0\", keys_dir: \(keys) }"
+            )
+            try await run(["functions", "load"], as: "fanfare-deploy", secured, rig, configuration)
+            try await rig.startWorker(configuration, environment: try secured.environment(as: "fanfare-worker", rig))
+            let adding = ["gateway", "key", "add", "shop", "--project", rig.project]
+            let key = try await run(adding, as: "fanfare-gateway", secured, rig, configuration)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+            let environment = try secured.environment(as: "fanfare-gateway", rig)
+            let gateway = try ChildProcess(["gateway", "-c", configuration], environment: environment)
+            try await Wait.until("the gateway to listen: \(gateway.stderr)") {
+                gateway.stderr.contains("The gateway listens.")
+            }
+            let port = try #require(gateway.stderr.firstMatch(of: /port=([0-9]+)/)).1
+            for (token, patience) in [("ok-1", [String]()), ("sbx-slow-3000-a", ["1"]), ("sbx-slow-3000-a", [])] {
+                let call = try ChildProcess(
+                    [Repository.fixture("gateway/call.py"), String(port), rig.project, key, token] + patience,
+                    executable: URL(fileURLWithPath: "/usr/bin/python3")
+                )
+                #expect(try await call.wait(seconds: 60) == 0, "\(call.stderr)")
+                #expect(!patience.isEmpty || call.stdout.contains("messages/0:"), "\(call.stdout)")
+            }
+            gateway.signal(SIGTERM)
+            #expect(try await gateway.wait(seconds: 60) == 0, "\(gateway.stderr)")
+            #expect(try secured.refusals().subtracting(["fanfare-worker: function|load"]) == [])
+        }
+    }
+
     /// Every command of an operator, and a scheduled job that is cancelled.
     private func operate(_ secured: SecuredRedis, _ rig: Rig, _ configuration: String) async throws {
         let operations = [
