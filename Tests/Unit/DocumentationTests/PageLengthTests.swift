@@ -7,7 +7,8 @@ import Testing
     private static let maximumWordsOfAPage = 1_500
     /// Of a page that readers look things up on.
     private static let maximumWordsOfAReference = 2_500
-    private static let maximumWordsOfTheCatalogue = 25_000
+    /// Grows with the rooms: 25,000 before the gateway, whose pages and alerts brought the rest.
+    private static let maximumWordsOfTheCatalogue = 26_700
     private static let references: Set<String> = ["Producers", "ProtocolFacts", "Jobs", "Statements", "CHANGELOG"]
 
     /// The lines of a page outside tables, and whether each is within a block of code.
