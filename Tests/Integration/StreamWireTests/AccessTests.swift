@@ -107,17 +107,24 @@ import Testing
         "GET fanfare:{demo}:seen:one", "XREAD COUNT 9 STREAMS fanfare:{demo}:results fanfare:{demo}:dead 0 0",
         "XREVRANGE fanfare:{demo}:results + - COUNT 1", "XRANGE fanfare:{demo}:feedback - +",
     ]
-    /// What it asks for keys with the rights read and operate, and for audiences.
+    /// What it asks for keys with the rights read and operate.
     private static let operating = [
-        "FCALL f 1 fanfare:{demo}:ctl", "RPUSH audience:{demo}:all a", "DEL audience:{demo}:all",
-        "RENAME audience:{demo}:a audience:{demo}:b",
+        "FCALL f 1 fanfare:{demo}:ctl", "SSCAN fanfare:{demo}:jobs_open 0", "ZRANK fanfare:{demo}:queue x",
+        "XRANGE fanfare:{demo}:jobs - +",
+    ]
+    /// What it asks for audiences, which are its own.
+    private static let gathering = [
+        "RPUSH audience:{demo}:gateway:.a x", "PEXPIRE audience:{demo}:gateway:.a 1",
+        "EXISTS audience:{demo}:gateway:a",
+        "RENAME audience:{demo}:gateway:.a audience:{demo}:gateway:a", "DEL audience:{demo}:gateway:a",
     ]
     /// What a gateway may never do.
     private static let neverOfGateways = [
         "EVAL x 1 fanfare:{demo}:ctl", "EVAL x 1 fanfare:{demo}:results", "EVAL x 1 other", "GET fanfare:{demo}:jobs",
         "RPUSH fanfare:projects a", "SMEMBERS fanfare:projects", "XADD fanfare:projects * a b", "GET other",
         "XREADGROUP GROUP g c STREAMS fanfare:{demo}:jobs >", "XGROUP CREATE fanfare:{demo}:results g 0",
-        "SCAN 0", "KEYS *", "CONFIG GET maxmemory", "FUNCTION LOAD x", "SCRIPT LOAD x", "FLUSHALL",
+        "RPUSH audience:{demo}:all a", "DEL audience:{demo}:all", "SCAN 0", "KEYS *", "CONFIG GET maxmemory",
+        "FUNCTION LOAD x", "SCRIPT LOAD x", "FLUSHALL",
     ]
 
     /// What would harm another component, or read what is not the user's.
@@ -152,7 +159,7 @@ import Testing
         let server = try RedisServer(config: ["--aclfile", users.file])
         defer { withExtendedLifetime(users) { server.stop() } }
         func ofGateways(_ commands: [String]) -> [(user: String, command: String)] { commands.map { ("gateway", $0) } }
-        let granted = Self.granted + ofGateways(Self.pushing + Self.operating)
+        let granted = Self.granted + ofGateways(Self.pushing + Self.gathering + Self.operating)
         let refused = Self.refused + ofGateways(Self.neverOfGateways)
         for (expectation, rows) in [(true, granted), (false, refused)] {
             for (user, command) in rows {
@@ -176,7 +183,7 @@ import Testing
         func answer(_ command: String) throws -> String {
             try server.cli(["ACL", "DRYRUN", "fanfare-short"] + command.split(separator: " ").map(String.init))
         }
-        for command in Self.pushing { #expect(try answer(command) == "OK", "\(command)") }
+        for command in Self.pushing + Self.gathering { #expect(try answer(command) == "OK", "\(command)") }
         for command in Self.neverOfGateways + ["FCALL f 1 fanfare:{demo}:ctl", "DEL fanfare:{demo}:jobs"] {
             #expect(try answer(command).contains("has no permissions"), "\(command)")
         }
