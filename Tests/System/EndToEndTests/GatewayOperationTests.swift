@@ -1,4 +1,7 @@
 import Foundation
+import OpenSSLKit
+import RedisTransport
+import StreamWire
 import TestSupport
 import Testing
 
@@ -20,10 +23,11 @@ import Testing
         }
 
         /// Sends to a token, and answers what the client got.
-        func send(_ token: String, key: String? = nil) async throws -> String {
+        func send(_ token: String, key: String? = nil, leaveAfter seconds: String? = nil) async throws -> String {
             let port = String(try port("The gateway listens."))
             let call = try ChildProcess(
-                [Repository.fixture("gateway/call.py"), port, "demo", key ?? self.key, token],
+                [Repository.fixture("gateway/call.py"), port, "demo", key ?? self.key, token]
+                    + (seconds.map { [$0] } ?? []),
                 executable: URL(fileURLWithPath: "/usr/bin/python3")
             )
             #expect(try await call.wait(seconds: 60) == 0, "\(call.stderr)")
@@ -31,7 +35,11 @@ import Testing
         }
     }
 
-    private func withGateway(_ body: (Rig, Running) async throws -> Void) async throws {
+    /// - Parameter otherKeys: how many keys named `other-N` with the text `ffk_other-N` there are besides `shop`.
+    private func withGateway(
+        otherKeys: Int = 0,
+        _ body: (Rig, Running) async throws -> Void
+    ) async throws {
         try await withRig { rig in
             try await rig.startSandbox()
             let keys = rig.directory.appendingPathComponent("keys").path
@@ -45,6 +53,11 @@ import Testing
             ])
             #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
             let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
+            for number in 0..<otherKeys {
+                let digest = MessageDigest.sha256(Array("ffk_other-\(number)".utf8)).map { String(format: "%02x", $0) }
+                let text = "name: other-\(number)\nsha256: \(digest.joined())\nprojects: [demo]\n"
+                try text.write(toFile: "\(keys)/other-\(number).yaml", atomically: true, encoding: .utf8)
+            }
             let process = try ChildProcess(["gateway", "-c", configuration])
             try await Wait.until("the gateway to listen: \(process.stderr)") {
                 process.stderr.contains("The gateway listens.") && process.stderr.contains("The admin address listens.")
@@ -79,12 +92,46 @@ import Testing
         }
     }
 
-    @Test func repeatedAnswersAreCounted() async throws {
-        try await withGateway { _, gateway in
-            let first = try await gateway.send("sbx-internal-99-a")
-            // A deferred answer is no error, so its repeat is a send of its own.
-            #expect(first.contains("fanfare:"))
-            #expect(try gateway.ask("/metrics").contains(#"outcome="repeated"} 0"#))
+    @Test func keysAfterTheFirstHundredShareTheirSeries() async throws {
+        try await withGateway(otherKeys: 120) { _, gateway in
+            let script = """
+                import http.client, sys
+                connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+                for number in range(120):
+                    connection.request("GET", "/v1/x", headers={"Authorization": "Bearer ffk_other-%d" % number})
+                    answer = connection.getresponse()
+                    assert answer.status == 403, answer.read()
+                    answer.read()
+                """
+            let calls = try ChildProcess(
+                ["-c", script, String(try gateway.port("The gateway listens."))],
+                executable: URL(fileURLWithPath: "/usr/bin/python3")
+            )
+            #expect(try await calls.wait(seconds: 60) == 0, "\(calls.stderr)")
+            let series = try gateway.ask("/metrics").split(separator: "\n").filter {
+                $0.hasPrefix("fanfare_gateway_requests_total{") && $0.contains(#"class="4xx""#)
+            }
+            #expect(series.count == 102)
+            #expect(series.contains { $0.hasSuffix(#"{key="_other",class="4xx"} 20"#) }, "\(series)")
+            #expect(series.contains { $0.hasSuffix(#"{key="other-7",class="4xx"} 1"#) })
+        }
+    }
+
+    @Test func clientsThatLeaveAndComeBackAreCounted() async throws {
+        try await withGateway { rig, gateway in
+            let token = "sbx-slow-3000-a"
+            _ = try await gateway.send(token, leaveAfter: "1")
+            try await Wait.until("the client to be missed") {
+                try gateway.ask("/metrics").contains(#"fanfare_gateway_requests_total{key="shop",class="left"} 1"#)
+            }
+            try await Wait.until("the request to be remembered") {
+                let keys = try await rig.client.send(RedisCommand("KEYS", "fanfare:{demo}:gateway:*"))
+                return keys.array?.isEmpty == false
+            }
+            #expect(try await gateway.send(token).contains("messages/"))
+            let metrics = try gateway.ask("/metrics")
+            #expect(metrics.contains(#"fanfare_gateway_answers_total{key="shop",outcome="repeated"} 1"#))
+            #expect(metrics.contains(#"fanfare_gateway_jobs_total{key="shop"} 1"#))
         }
     }
 
