@@ -18,6 +18,7 @@ enum Scenarios {
             MulticastScenario.self,
             MixedScenario.self,
             LatencyScenario.self,
+            GatewayScenario.self,
             InFlightScenario.self,
             SizeScenario.self,
             ScaleScenario.self,

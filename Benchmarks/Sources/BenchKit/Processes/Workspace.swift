@@ -42,5 +42,8 @@ final class Workspace {
         read(name).split(separator: "\n").suffix(lines).joined(separator: "\n")
     }
 
+    /// Removes a file or folder, if it is there.
+    func remove(_ name: String) { try? FileManager.default.removeItem(atPath: file(name)) }
+
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 }
