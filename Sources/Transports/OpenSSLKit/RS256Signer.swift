@@ -41,13 +41,16 @@ public final class RS256Signer: @unchecked Sendable {
 
     /// Whether `signature` is this key's signature of `bytes`. A malformed signature is not.
     public func isValid(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
-        guard let context = EVP_MD_CTX_new() else { return false }
-        defer {
-            EVP_MD_CTX_free(context)
-            ERR_clear_error()
+        RS256Verifier.isValid(signature, of: bytes, key: key)
+    }
+
+    /// The public key as SubjectPublicKeyInfo in PEM.
+    public func publicKeyPEM() throws(OpenSSLError) -> String {
+        ERR_clear_error()
+        guard let text = MemoryBIO.text({ PEM_write_bio_PUBKEY($0, key) }) else {
+            throw OpenSSLError.dequeue("write public key")
         }
-        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
-            && EVP_DigestVerify(context, signature, signature.count, bytes, bytes.count) == 1
+        return text
     }
 
     /// The private key as unencrypted PKCS#8 in PEM. It is a secret.
@@ -66,13 +69,7 @@ public final class RS256Signer: @unchecked Sendable {
         guard let loaded = MemoryBIO.read(pem, { PEM_read_bio_PrivateKey($0, nil, refusePassphrase, nil) }) else {
             throw OpenSSLError.dequeue("read private key")
         }
-        var reason: String?
-        if EVP_PKEY_get_base_id(loaded) != EVP_PKEY_RSA {
-            reason = "not an RSA key"
-        } else if EVP_PKEY_get_bits(loaded) < 2048 {
-            reason = "shorter than 2048 bits"
-        }
-        if let reason {
+        if let reason = RS256Verifier.fault(of: loaded) {
             EVP_PKEY_free(loaded)
             throw OpenSSLError("read private key", reason: reason)
         }

@@ -95,6 +95,39 @@ import Testing
         #expect(try signer.sign(message) == signature)
     }
 
+    @Test func publicKeyVerifiesWhatItsPrivateKeySigned() throws {
+        let folder = try TemporaryFolder()
+        let signer = try RS256Signer.generate()
+        let pem = try signer.publicKeyPEM()
+        #expect(pem.hasPrefix("-----BEGIN PUBLIC KEY-----\n"))
+        let key = try folder.write("private.pem", try signer.privateKeyPEM())
+        #expect(try Certificates.openssl(["rsa", "-in", key, "-pubout"]) == Array(pem.utf8))
+        let verifier = try RS256Verifier(publicKeyPEM: pem)
+        let message = Array("header.payload".utf8)
+        let signature = try signer.sign(message)
+        #expect(verifier.isValid(signature, of: message))
+        #expect(!verifier.isValid(signature, of: message + [0]))
+        #expect(!verifier.isValid(try RS256Signer.generate().sign(message), of: message))
+        for other in [[], [0], signature + [0], [UInt8](repeating: 0xFF, count: 256)] {
+            #expect(!verifier.isValid(other, of: message))
+        }
+    }
+
+    @Test func verifierTakesPublicRSAKeysOf2048BitsOrMore() throws {
+        let folder = try TemporaryFolder()
+        let ec = folder.file("ec.pem")
+        try Certificates.openssl(["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", ec])
+        let texts = [
+            "", try RS256Signer.generate().privateKeyPEM(),
+            String(decoding: try Certificates.openssl(["ec", "-in", ec, "-pubout"]), as: UTF8.self),
+            String(
+                decoding: try Certificates.openssl(["rsa", "-in", try Self.key(folder, bits: 1_024), "-pubout"]),
+                as: UTF8.self
+            ),
+        ]
+        for text in texts { #expect(throws: OpenSSLError.self) { _ = try RS256Verifier(publicKeyPEM: text) } }
+    }
+
     @Test func signsOnManyThreadsAtOnce() async throws {
         let folder = try TemporaryFolder()
         let signer = try RS256Signer(pem: Self.read(Self.key(folder)))
