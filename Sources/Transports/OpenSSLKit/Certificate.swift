@@ -36,6 +36,18 @@ final class Certificate {
         pointer = read
     }
 
+    private init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+    /// All certificates of a text, in its order; empty for a text without one.
+    static func all(pem: String) -> [Certificate] {
+        defer { ERR_clear_error() }
+        return MemoryBIO.read(Array(pem.utf8)) { bio in
+            var all: [Certificate] = []
+            while let read = PEM_read_bio_X509(bio, nil, refusePassphrase, nil) { all.append(Certificate(read)) }
+            return all
+        } ?? []
+    }
+
     deinit { X509_free(pointer) }
 
     /// Adds extensions, which name the issuer's key, and signs.

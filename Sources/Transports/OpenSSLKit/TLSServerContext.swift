@@ -10,7 +10,8 @@ public final class TLSServerContext: @unchecked Sendable {
     private let protocols: UnsafeMutableBufferPointer<UInt8>
 
     /// - Parameters:
-    ///   - identity: its certificate is sent alone, so its authority must be one that clients trust.
+    ///   - identity: the certificates after its first one are sent, too, for clients that trust only the last one's
+    ///     issuer.
     ///   - protocols: names for ALPN, most wanted first, of 1 to 255 bytes each; none to ignore what clients offer.
     public init(identity: ServerIdentity, protocols: [String] = []) throws(OpenSSLError) {
         precondition(protocols.allSatisfy { (1...255).contains($0.utf8.count) }, "a protocol's name has 1 to 255 bytes")
@@ -24,6 +25,12 @@ public final class TLSServerContext: @unchecked Sendable {
         else {
             defer { SSL_CTX_free(context) }
             throw OpenSSLError.dequeue("use the server's certificate")
+        }
+        for issuer in Certificate.all(pem: identity.certificatePEM).dropFirst() {
+            guard SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(issuer.pointer)) == 1 else {
+                defer { SSL_CTX_free(context) }
+                throw OpenSSLError.dequeue("use the certificate's chain")
+            }
         }
         copenssl_refuse_renegotiation(context)
         copenssl_release_idle_buffers(context)

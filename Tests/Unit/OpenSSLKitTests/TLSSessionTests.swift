@@ -10,10 +10,20 @@ import Testing
         let server: TLSSession
 
         init(host: String = "localhost", protocols: [String] = []) throws {
-            folder = try TemporaryFolder()
             let authority = try CertificateAuthority(commonName: "Test authority", organization: "Test", days: 30)
             let identity = try authority.issue(commonName: "Test", names: ["localhost"], addresses: [], days: 10)
-            let file = try folder.write("ca.pem", try authority.certificatePEM())
+            try self.init(identity, authority: try authority.certificatePEM(), host: host, protocols: protocols)
+        }
+
+        /// - Parameter authority: the only certificate that the client trusts.
+        init(
+            _ identity: ServerIdentity,
+            authority: String,
+            host: String = "localhost",
+            protocols: [String] = []
+        ) throws {
+            folder = try TemporaryFolder()
+            let file = try folder.write("ca.pem", authority)
             client = try TLSSession(context: TLSContext(files: TLSFiles(caFile: file)), host: host)
             server = try TLSSession(context: TLSServerContext(identity: identity, protocols: protocols))
         }
@@ -75,6 +85,38 @@ import Testing
         let pair = try Pair(host: "example.com")
         let error = #expect(throws: OpenSSLError.self) { try pair.shakeHands() }
         #expect(error?.reason.contains("certificate verify failed") == true)
+    }
+
+    /// A certificate as public authorities issue them: a client trusts the root, and knows nothing between.
+    @Test func certificatesAfterTheFirstAreSent() throws {
+        let folder = try TemporaryFolder()
+        func request(_ name: String) throws {
+            try Certificates.openssl([
+                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                "/CN=\(name)", "-keyout", folder.file("\(name).key"), "-out", folder.file("\(name).csr"),
+            ])
+        }
+        func sign(_ name: String, by issuer: String?, _ extensions: String) throws -> String {
+            try request(name)
+            let file = try folder.write("\(name).ext", extensions)
+            let key = ["-signkey", folder.file("\(name).key")]
+            let authority = issuer.map { name in
+                ["-CA", folder.file("\(name).pem"), "-CAkey", folder.file("\(name).key"), "-CAcreateserial"]
+            }
+            let arguments = ["x509", "-req", "-in", folder.file("\(name).csr"), "-days", "2", "-extfile", file]
+            let pem = String(decoding: try Certificates.openssl(arguments + (authority ?? key)), as: UTF8.self)
+            _ = try folder.write("\(name).pem", pem)
+            return pem
+        }
+        let isAuthority = "basicConstraints=critical,CA:TRUE\n"
+        let root = try sign("root", by: nil, isAuthority)
+        let between = try sign("between", by: "root", isAuthority)
+        let leaf = try sign("leaf", by: "between", "subjectAltName=DNS:localhost\nextendedKeyUsage=serverAuth\n")
+        let key = String(decoding: try runProgram("/bin/cat", [folder.file("leaf.key")]), as: UTF8.self)
+        let whole = ServerIdentity(certificatePEM: leaf + between, keyPEM: key)
+        try Pair(whole, authority: root).shakeHands()
+        let alone = try Pair(ServerIdentity(certificatePEM: leaf, keyPEM: key), authority: root)
+        #expect(throws: OpenSSLError.self) { try alone.shakeHands() }
     }
 
     @Test func bytesThatAreNotTLSEndTheServersHandshake() throws {
