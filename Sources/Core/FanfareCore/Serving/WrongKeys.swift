@@ -29,6 +29,8 @@ public struct WrongKeys: Sendable {
     /// - Parameter now: nanoseconds of a clock that is never set.
     /// - Throws: ``KeyFault/address(retrySeconds:)`` while the address is refused.
     public func check(_ address: String, now: UInt64) throws(KeyFault) {
+        // The usual case, in which no address has to be read.
+        if attempts.isEmpty { return }
         guard let known = attempts[Self.name(address)], known.count >= Self.maximumKeys else { return }
         let counted = known.filter { $0.forgottenNs > now }
         guard counted.count >= Self.maximumKeys, let endNs = counted.map(\.forgottenNs).min() else { return }
@@ -37,7 +39,8 @@ public struct WrongKeys: Sendable {
 
     /// Counts a wrong key.
     ///
-    /// - Parameter address: of the client; for IPv6 its network of 64 bits, because one client has all of it.
+    /// - Parameter address: of the client. IPv6 addresses count by their network of 64 bits, because one client has all of
+    ///   it.
     public mutating func add(_ digest: KeyDigest, from address: String, now: UInt64) {
         let name = Self.name(address)
         if attempts[name] == nil, attempts.count >= Self.maximumAddresses {
@@ -56,7 +59,8 @@ public struct WrongKeys: Sendable {
     }
 
     private static func name(_ address: String) -> String {
-        address.utf8.count <= maximumAddressBytes
+        if let network = NetworkAddress(address)?.clientNetwork { return network }
+        return address.utf8.count <= maximumAddressBytes
             ? address : String(decoding: address.utf8.prefix(maximumAddressBytes), as: UTF8.self)
     }
 }

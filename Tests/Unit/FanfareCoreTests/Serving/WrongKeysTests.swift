@@ -69,6 +69,15 @@ import Testing
         #expect(keys.count == 1)
     }
 
+    @Test func clientWithANetworkOf64BitsIsOneAddress() {
+        var keys = WrongKeys()
+        for number in 0..<10 { keys.add(KeyTrial.digest(number), from: "2001:db8:1:2::\(number)", now: 0) }
+        #expect(keys.count == 1 && wait(keys, "2001:db8:1:2:ffff::", 0) == 30)
+        #expect(wait(keys, "2001:db8:1:3::", 0) == nil)
+        for number in 0..<10 { keys.add(KeyTrial.digest(number), from: "::ffff:192.0.2.1", now: 0) }
+        #expect(wait(keys, "192.0.2.1", 0) == 30 && wait(keys, "192.0.2.2", 0) == nil)
+    }
+
     @Test func longAddressIsCut() {
         var keys = WrongKeys()
         let start = String(repeating: "x", count: 64)
