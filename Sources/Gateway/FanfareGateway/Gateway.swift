@@ -29,6 +29,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     ///   - mayBeApplied: whether Redis may have run the command that ended with the error.
     ///   - entryCheck: the checks of a job of a project, as its workers make them.
     ///   - nowNs: a clock that is never set.
+    ///   - nowSeconds: Unix time, for the times in assertions.
     ///   - newJobID: a unique id with each call.
     /// - Throws: the error of OpenSSL for a certificate that cannot be used.
     public init(
@@ -41,6 +42,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         mayBeApplied: @escaping @Sendable (any Error) -> Bool,
         entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
         nowNs: @escaping @Sendable () -> UInt64,
+        nowSeconds: @escaping @Sendable () -> Int64,
         newJobID: @escaping @Sendable () -> String
     ) throws {
         (self.options, self.logger) = (options, logger)
@@ -81,7 +83,13 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             v1: V1Route(sends: sends),
             legacy: LegacyRoute(sends: sends),
             management: ManagementServing(sends: sends),
-            nowNs: nowNs,
+            tokens: TokenRoute(
+                gate: gate,
+                now: { GateTime(nanoseconds: nowNs(), seconds: nowSeconds()) },
+                isSigned: { key, signature, bytes in
+                    (try? RS256Verifier(publicKeyPEM: key.pem))?.isValid(signature, of: bytes) ?? false
+                }
+            ),
             isBehindProxy: options.isBehindProxy,
             meters: meters
         )
@@ -100,7 +108,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     public func run(stops: AsyncStream<Void>, onListening: @escaping @Sendable (_ port: Int) -> Void) async throws {
         let responder = Responder(
             maximumBodyBytes: GatewayRoutes<CountedRedis<Redis>>.maximumBodyBytes,
-            knows: { [routes] in routes.knows($0) },
+            reads: { [routes] in routes.reads($0, path: $1) },
             respond: { [routes] in await routes.answer($0) }
         )
         let connections = HTTPConnections(responder: responder, maximumConnections: options.maximumConnections)

@@ -3,7 +3,6 @@ internal import FanfareCore
 internal import FanfareHTTP
 internal import FanfareModel
 internal import NIOConcurrencyHelpers
-internal import OpenSSLKit
 
 /// Answers requests: admits their key, and hands them to what serves their path. Paths alone decide: SDKs name other hosts.
 struct GatewayRoutes<Redis: RedisSending>: Sendable {
@@ -11,7 +10,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     let v1: V1Route<Redis>
     let legacy: LegacyRoute<Redis>
     let management: ManagementServing<Redis>
-    let nowNs: @Sendable () -> UInt64
+    let tokens: TokenRoute
     /// Whether every client has the address of one proxy.
     let isBehindProxy: Bool
     let meters: GatewayMetrics
@@ -19,6 +18,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     private static var legacyPaths: [String] { ["/fcm/send", "/gcm/send"] }
 
     static func maximumBodyBytes(_ path: String) -> Int {
+        if path == TokenRoute.path { return TokenGrant.maximumBytes }
         let isV1 = path.hasSuffix("/messages:send")
         return isV1 ? V1Request.maximumBytes : LegacyRoute<Redis>.maximumBytes
     }
@@ -35,6 +35,9 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     }
 
     private func serve(_ request: WebRequest) async -> GatewayReply {
+        if request.path == TokenRoute.path {
+            return GatewayReply(tokens.answer(request, from: address(of: request)))
+        }
         if Self.legacyPaths.contains(request.path) { return await serveLegacy(request) }
         if let route = ManagementRoute(path: request.path) { return await serve(request, route) }
         let key: GatewayKey
@@ -75,30 +78,33 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").legacyAnswer) }
         do throws(KeyFault) {
             let key = try admit(request)
-            guard key.projects.count == 1 else { return GatewayReply(LegacyAnswer.severalProjects(key: key.name)) }
-            try key.permit(.push, on: key.projects[0])
-            return await legacy.answer(request, key: key, project: key.projects[0])
+            let project = try key.onlyProject()
+            try key.permit(.push, on: project)
+            return await legacy.answer(request, key: key, project: project)
         } catch {
             return GatewayReply(error.refusal("").legacyAnswer)
         }
     }
 
-    /// Whether the key of a header is one of the gateway's. Counts nothing.
-    func knows(_ authorization: String?) -> Bool {
-        let digest = Self.digest(authorization)
-        return gate.withLockedValue { $0.knows(digest) }
+    /// Whether the body of a request is read: the key of its header is one of the gateway's, or the path needs none. Counts
+    /// nothing.
+    func reads(_ authorization: String?, path: String) -> Bool {
+        if path == TokenRoute.path { return true }
+        guard let shown = Self.key(in: authorization).flatMap(tokens.shown) else { return false }
+        return gate.withLockedValue { $0.knows(shown.digest) }
     }
 
-    private static func digest(_ authorization: String?) -> KeyDigest? {
-        key(in: authorization).flatMap { KeyDigest(MessageDigest.sha256(Array($0.utf8))) }
+    /// The address that wrong keys are counted by; nil where many clients share one.
+    private func address(of request: WebRequest) -> String? {
+        isBehindProxy || request.peer.isEmpty ? nil : request.peer
     }
 
     private func admit(_ request: WebRequest) throws(KeyFault) -> GatewayKey {
-        let digest = Self.digest(request.headers["authorization"])
-        let address = isBehindProxy || request.peer.isEmpty ? nil : request.peer
+        let shown = Self.key(in: request.headers["authorization"]).flatMap(tokens.shown)
+        let address = address(of: request)
         let result: Result<GatewayKey, KeyFault> = gate.withLockedValue { gate in
             do throws(KeyFault) {
-                return .success(try gate.admit(digest, from: address, now: nowNs()))
+                return .success(try gate.admit(shown, from: address, now: tokens.now()))
             } catch {
                 return .failure(error)
             }
@@ -124,7 +130,9 @@ extension KeyFault {
         switch self {
         case .missing: .noKey
         case .wrong: .wrongKey
-        case .project, .severalProjects: .project(project)
+        case .expired: .expiredToken
+        case .project: .project(project)
+        case .severalProjects(let key, let projects): .severalProjects(key: key, projects)
         case .right(let right): .right(right.rawValue)
         case .rate(let seconds): .rate(retryAfterMs: Int64(seconds) * 1_000)
         case .address(let seconds): .manyWrongKeys(retryAfterMs: Int64(seconds) * 1_000)

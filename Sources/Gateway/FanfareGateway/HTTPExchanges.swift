@@ -7,8 +7,9 @@ internal import NIOHTTP1
 struct Responder: Sendable {
     /// Bytes of a body to a path; a longer one is reported as too large.
     var maximumBodyBytes: @Sendable (_ path: String) -> Int
-    /// Whether the key of an `Authorization` header is one of the gateway's. Bodies of strangers are dropped as they arrive.
-    var knows: @Sendable (_ authorization: String?) -> Bool
+    /// Whether the body of a request is read, by its `Authorization` header and path. Bodies of strangers are dropped as
+    /// they arrive.
+    var reads: @Sendable (_ authorization: String?, _ path: String) -> Bool
     /// Is cancelled when the client is gone.
     var respond: @Sendable (WebRequest) async -> WebReply
 }
@@ -90,14 +91,16 @@ final class HTTPExchanges: ChannelDuplexHandler {
             headers[name] = headers[name].map { "\($0), \(value)" } ?? value
         }
         let path = String(target.first ?? "")
+        // The parent of a stream is its connection; that of a connection is the socket that listens.
+        let connection = isStream ? context.channel.parent : context.channel
         request = WebRequest(
             method: head.method.rawValue,
             path: path,
             queryText: target.count > 1 ? String(target[1]) : "",
             headers: headers,
-            peer: (context.channel.parent ?? context.channel).remoteAddress?.ipAddress ?? ""
+            peer: connection?.remoteAddress?.ipAddress ?? ""
         )
-        limit = responder.knows(headers["authorization"]) ? responder.maximumBodyBytes(path) : 0
+        limit = responder.reads(headers["authorization"], path) ? responder.maximumBodyBytes(path) : 0
         keepsAlive = head.isKeepAlive
         if headers["expect"]?.lowercased() == "100-continue", !isStream {
             context.writeAndFlush(

@@ -14,6 +14,10 @@ import Testing
 
     private static func digest(_ letter: Character) -> String { String(repeating: letter, count: 64) }
 
+    private static func proof(_ letter: Character) -> GatewayKey.Proof? {
+        KeyDigest(hexadecimal: digest(letter)).map { .digest($0) }
+    }
+
     private static func file(_ name: String, _ letter: Character, _ more: String = "") -> String {
         "name: \(name)\nsha256: \(digest(letter))\nprojects: [demo]\n\(more)"
     }
@@ -43,11 +47,50 @@ import Testing
         #expect(keys.faults == [] && keys.concerns == [])
         #expect(keys.entries.map(\.file) == ["a.yaml", "b.yaml"])
         let shop = try #require(keys.table.keys.first)
-        #expect(shop.name == "shop" && shop.projects == ["demo"] && shop.digest.hexadecimal == Self.digest("a"))
+        #expect(shop.name == "shop" && shop.projects == ["demo"] && shop.proof == Self.proof("a"))
         #expect(shop.rights == [.push] && shop.rate == nil && shop.maximumPriority == 9, "defaults")
         let crm = try #require(keys.table.keys.last)
         #expect(crm.projects == ["demo", "eu"] && crm.rights == [.push, .read, .operate])
-        #expect(crm.rate == 600 && crm.maximumPriority == 0 && crm.digest.hexadecimal == Self.digest("b"))
+        #expect(crm.rate == 600 && crm.maximumPriority == 0 && crm.proof == Self.proof("b"))
+    }
+
+    /// Of 2,048 bits, as openssl writes it.
+    private static let publicKey: String = {
+        let begin = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA"
+        let text = begin + String(repeating: "q", count: 392 - begin.count - 8) + "IDAQAB"
+        let lines = ["-----BEGIN PUBLIC KEY-----", text + "qq", "-----END PUBLIC KEY-----"]
+        return "public_key: |\n" + lines.map { "  \($0)\n" }.joined()
+    }()
+
+    @Test func publicKeyStandsInPlaceOfTheDigest() throws {
+        let keys = try read(["app.yaml": "name: app\n\(Self.publicKey)projects: [demo]\n"])
+        #expect(keys.faults == [])
+        let pem = try #require(keys.table.keys.first?.publicKey?.pem)
+        #expect(pem.hasPrefix("-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0B"))
+    }
+
+    @Test(arguments: [
+        ("\(one)\(publicKey)", ".public_key (k.yaml line 4): given beside sha256; a key has one of both"),
+        ("name: a\nprojects: [b]\npublic_key: x\n", ".public_key (k.yaml line 3): must be a public RSA key of 2048"),
+        (
+            "name: a\nprojects: [b]\n\(publicKey.replacing("PUBLIC", with: "PRIVATE"))",
+            ".public_key (k.yaml line 3): holds the private key; `fanfare gateway key add"
+        ),
+    ])
+    func publicKeyIsChecked(yaml: String, fault: String) throws {
+        let keys = try read(["k.yaml": yaml])
+        #expect(keys.faults.count == 1 && keys.faults[0].hasPrefix("gateway.keys_dir" + fault), "\(keys.faults)")
+        #expect(!keys.faults.joined().contains("MIIB"))
+    }
+
+    @Test func publicKeyOfTwoFilesIsAFault() throws {
+        let keys = try read([
+            "a.yaml": "name: a\n\(Self.publicKey)projects: [b]\n",
+            "b.yaml": "name: b\n\(Self.publicKey)projects: [b]\n",
+        ])
+        #expect(
+            keys.faults == ["gateway.keys_dir.public_key (b.yaml): a.yaml has the same key; remove one of them"]
+        )
     }
 
     private static let one = "name: a\nsha256: \(digest("a"))\nprojects: [demo]\n"

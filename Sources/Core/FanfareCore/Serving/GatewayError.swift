@@ -13,6 +13,8 @@ public enum GatewayError: Equatable, Sendable {
     case manyWrongKeys(retryAfterMs: Int64)
     /// The key is not for this project, or no worker ever served it.
     case project(String)
+    /// The path names no project, and the key is for these.
+    case severalProjects(key: String, [String])
     /// The key lacks a right: `push`, `read` or `operate`.
     case right(String)
     /// No such path.
@@ -44,6 +46,10 @@ public enum GatewayError: Equatable, Sendable {
         case .project(let id):
             let resource = "projects/\(Excerpt.plain(id))"
             return GoogleError(.permissionDenied, "Permission denied on resource \(resource) (or it may not exist).")
+        case .severalProjects(let key, let projects):
+            let shown = projects.prefix(5).joined(separator: ", ") + (projects.count > 5 ? ", …" : "")
+            let sentence = "The key \(key) is for several projects (\(shown)); this path needs a key of one project."
+            return GoogleError(.permissionDenied, sentence)
         case .right(let name): return GoogleError(.permissionDenied, "The key lacks the right \(name).")
         case .route: return GoogleError(.permissionDenied, "The gateway does not serve this path.")
         case .method(let allowed): return other(405, "Method not allowed; this path takes \(allowed).")

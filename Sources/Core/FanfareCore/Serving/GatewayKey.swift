@@ -1,6 +1,7 @@
 internal import FanfareModel
 
-/// A key of the gateway: what requests with it may do. It holds the digest of the key, never the key.
+/// A key of the gateway: what requests with it may do. It holds the digest of the key, or the public key of a service
+/// account, and nothing secret.
 public struct GatewayKey: Equatable, Sendable {
     public enum Right: String, CaseIterable, Sendable {
         /// Pushes jobs.
@@ -11,9 +12,17 @@ public struct GatewayKey: Equatable, Sendable {
         case operate
     }
 
+    /// How a request proves that it has the key.
+    public enum Proof: Hashable, Sendable {
+        /// It shows the key itself, of which this is the digest.
+        case digest(KeyDigest)
+        /// It shows an ``AccessAssertion`` that the private half of this key has signed.
+        case account(PublicKeyText)
+    }
+
     /// Logs and metrics show it.
     public var name: String
-    public var digest: KeyDigest
+    public var proof: Proof
     /// The ids of the projects that the key may use, at least one.
     public var projects: [String]
     public var rights: Set<Right>
@@ -32,13 +41,13 @@ public struct GatewayKey: Equatable, Sendable {
 
     public init(
         name: String,
-        digest: KeyDigest,
+        proof: Proof,
         projects: [String],
         rights: Set<Right> = GatewayKey.defaultRights,
         rate: Int? = nil,
         maximumPriority: Int = 9
     ) {
-        (self.name, self.digest, self.projects, self.rights) = (name, digest, projects, rights)
+        (self.name, self.proof, self.projects, self.rights) = (name, proof, projects, rights)
         (self.rate, self.maximumPriority) = (rate, maximumPriority)
     }
 
@@ -51,6 +60,22 @@ public struct GatewayKey: Equatable, Sendable {
     /// Whether a text is a key that Fanfare made, or the beginning of one.
     public static func isKey(_ text: String) -> Bool { text.hasPrefix(prefix) }
 
+    private static let accountDomain = "@fanfare-gateway.internal"
+
+    /// The `client_email` of a service account, which its assertions name as their issuer. No two keys have the same name.
+    public static func email(ofAccount name: String) -> String { name + accountDomain }
+
+    /// The name of the key of an issuer; nil for an issuer that is no account of a gateway.
+    static func name(ofIssuer email: String) -> String? {
+        email.hasSuffix(accountDomain) ? String(email.dropLast(accountDomain.count)) : nil
+    }
+
+    /// The public key of a service account; nil for any other key.
+    public var publicKey: PublicKeyText? {
+        if case .account(let key) = proof { return key }
+        return nil
+    }
+
     /// - Throws: ``KeyFault/project`` or ``KeyFault/right(_:)`` for a request that the key does not allow.
     public func permit(_ right: Right, on project: String) throws(KeyFault) {
         guard projects.contains(project) else { throw .project }
@@ -58,9 +83,9 @@ public struct GatewayKey: Equatable, Sendable {
     }
 
     /// The project of a request that names none, as over the legacy protocol.
-    /// - Throws: ``KeyFault/severalProjects(_:)``.
+    /// - Throws: ``KeyFault/severalProjects(key:_:)``.
     public func onlyProject() throws(KeyFault) -> String {
-        guard projects.count == 1 else { throw .severalProjects(projects) }
+        guard projects.count == 1 else { throw .severalProjects(key: name, projects) }
         return projects[0]
     }
 }
@@ -73,8 +98,10 @@ public enum KeyFault: Error, Equatable, Sendable {
     case wrong
     /// The key may not use this project.
     case project
+    /// An access token whose hour is over. A new one is accepted.
+    case expired
     /// The request names no project, and the key has these.
-    case severalProjects([String])
+    case severalProjects(key: String, [String])
     /// The key lacks this right.
     case right(GatewayKey.Right)
     /// The key has made all requests that its rate allows for now.

@@ -73,15 +73,6 @@ extension LegacyRequest {
     }
 }
 
-extension LegacyAnswer {
-    /// The refusal of a key that does not decide the project: a legacy request names none.
-    ///
-    /// - Parameter name: of the key.
-    public static func severalProjects(key name: String) -> ServedAnswer {
-        .text("The key \(name) is for several projects; a legacy request needs a key of one project.\n", status: 401)
-    }
-}
-
 extension GatewayError {
     /// The answer in the form of the legacy protocol: a sentence. The reference has 401 for every key that may not send,
     /// and python-gcm repeats a 403.

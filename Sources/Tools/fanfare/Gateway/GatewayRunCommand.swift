@@ -146,6 +146,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
             entryCheck: { project in EntryCheck(projects.first { $0.id == project }, project: project, prefix: prefix)
             },
             nowNs: { SystemClock.bootNs },
+            nowSeconds: { SystemClock.nowMs / 1_000 },
             newJobID: { "gw-" + UUID().uuidString.lowercased() }
         )
     }

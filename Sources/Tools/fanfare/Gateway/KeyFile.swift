@@ -20,24 +20,10 @@ enum KeyFile {
         let name = key.name + GatewayKeys.suffix
         // Hidden files are ignored.
         let draft = "\(folder.path)/.\(name).\(getpid())"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failed("\(folder): \(name) cannot be written") }
+        do throws(NewFile.Failure) { try NewFile.write(text(of: key), to: draft, mode: 0o600) } catch {
+            throw Outcome.failed.because("\(folder): \(name) cannot be written (\(error.reason))")
+        }
         defer { unlink(draft) }
-        var rest = Array(text(of: key).utf8)[...]
-        var isWritten = true
-        while !rest.isEmpty, isWritten {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            isWritten = count > 0
-            rest = rest.dropFirst(max(0, count))
-        }
-        isWritten = isWritten && fsync(descriptor) == 0
-        guard isWritten else {
-            let reason = failed("\(folder): \(name) cannot be written")
-            close(descriptor)
-            throw reason
-        }
-        close(descriptor)
         // Unlike rename(2), this never replaces a file.
         guard link(draft, "\(folder.path)/\(name)") == 0 else {
             throw failed("\(folder): \(name) cannot be made")
@@ -50,9 +36,14 @@ enum KeyFile {
     }
 
     private static func text(of key: GatewayKey) -> String {
+        let proof =
+            switch key.proof {
+            case .digest(let digest): "sha256: \(digest.hexadecimal)"
+            case .account(let key): "public_key: |\n  " + key.pem.split(separator: "\n").joined(separator: "\n  ")
+            }
         var lines = [
             // In quotes: a name may look like a number, or like nothing.
-            "name: \"\(key.name)\"", "sha256: \(key.digest.hexadecimal)",
+            "name: \"\(key.name)\"", proof,
             "projects: [\(key.projects.map { "\"\($0)\"" }.joined(separator: ", "))]",
             "rights: [\(key.sortedRights.joined(separator: ", "))]",
         ]
@@ -70,12 +61,13 @@ extension GatewayKey {
     /// The words of the rights, in the order of their cases.
     var sortedRights: [String] { Right.allCases.filter(rights.contains).map(\.rawValue) }
 
-    /// Everything but the digest.
+    /// Everything but its proof.
     var json: JSONObject {
         var object: JSONObject = [
             "name": .string(name), "projects": .array(projects.map { .string($0) }),
             "rights": .array(sortedRights.map { .string($0) }),
         ]
+        object["client_email"] = publicKey.map { _ in .string(Self.email(ofAccount: name)) }
         object["rate"] = rate.map { .number(JSONNumber(Int64($0))) }
         object["priority_max"] = .number(JSONNumber(Int64(maximumPriority)))
         return object

@@ -67,25 +67,8 @@ struct InitCommand: ParsableCommand {
 
     private func write(_ text: String, to name: String) throws {
         // Neither file holds a secret, and workers may run as another user.
-        let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else {
-            let reason =
-                errno == EEXIST
-                ? "is there already and is not overwritten; --stdout prints a new one"
-                : String(cString: strerror(errno))
-            throw Outcome.failed.because("\(name): \(reason)")
-        }
-        defer { close(descriptor) }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let reason = String(cString: strerror(errno))
-                unlink(name)
-                throw Outcome.failed.because("\(name): cannot be written (\(reason))")
-            }
-            rest = rest.dropFirst(count)
+        do throws(NewFile.Failure) { try NewFile.write(text, to: name, mode: 0o644) } catch {
+            throw error.outcome(name, existing: "--stdout prints a new one")
         }
     }
 

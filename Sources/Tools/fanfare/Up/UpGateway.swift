@@ -37,7 +37,7 @@ struct UpGateway {
         }
         let rights = Set(GatewayKey.Right.allCases)
         _ = try KeyFile.write(
-            GatewayKey(name: "first", digest: digest, projects: [project], rights: rights),
+            GatewayKey(name: "first", proof: .digest(digest), projects: [project], rights: rights),
             into: folder
         )
         key = text

@@ -9,7 +9,7 @@ struct GatewayKeyFile {
     private(set) var faults: [String] = []
 
     static let setting = "gateway.keys_dir"
-    private static let fields = ["name", "sha256", "projects", "rights", "rate", "priority_max"]
+    private static let fields = ["name", "sha256", "public_key", "projects", "rights", "rate", "priority_max"]
 
     init(name: String) { self.name = name }
 
@@ -40,15 +40,15 @@ struct GatewayKeyFile {
             add("unknown field\(hint)", isShown ? field : nil, member.key)
         }
         let name = name(values["name"])
-        let digest = digest(values["sha256"])
+        let proof = proof(values["sha256"], values["public_key"])
         let projects = projects(values["projects"])
         let rights = rights(values["rights"])
         let rate = integer("rate", values["rate"], GatewayKey.rates, absent: "no limit")
         let priority = integer("priority_max", values["priority_max"], GatewayKey.priorities, absent: "9")
-        guard faults.isEmpty, let name, let digest else { return nil }
+        guard faults.isEmpty, let name, let proof else { return nil }
         return GatewayKey(
             name: name,
-            digest: digest,
+            proof: proof,
             projects: projects,
             rights: rights,
             rate: rate,
@@ -66,6 +66,23 @@ struct GatewayKeyFile {
             return nil
         }
         return text
+    }
+
+    /// A key has one of both.
+    private mutating func proof(_ digest: YAMLNode?, _ publicKey: YAMLNode?) -> GatewayKey.Proof? {
+        guard let publicKey else { return self.digest(digest).map { .digest($0) } }
+        guard digest == nil else {
+            add("given beside sha256; a key has one of both", "public_key", publicKey)
+            return nil
+        }
+        guard let text = text(publicKey), let key = PublicKeyText(pem: text) else {
+            let isSecret = publicKey.text?.contains("PRIVATE KEY") == true
+            let fault = isSecret ? "holds the private key" : "must be a public RSA key of 2048 to 8192 bits in PEM"
+            let remedy = "`fanfare gateway key add --service-account` writes it, or `openssl rsa -pubout`"
+            add("\(fault); \(remedy)", "public_key", publicKey)
+            return nil
+        }
+        return .account(key)
     }
 
     private mutating func digest(_ node: YAMLNode?) -> KeyDigest? {

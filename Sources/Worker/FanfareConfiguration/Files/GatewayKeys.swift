@@ -39,16 +39,17 @@ public struct GatewayKeys: Sendable {
             throw folder.fault("\(files.count) keys, at most \(KeyTable.maximumKeys); remove keys that are not in use")
         }
         var keys = GatewayKeys()
-        var (names, digests): ([String: String], [KeyDigest: String]) = ([:], [:])
+        var (names, proofs): ([String: String], [GatewayKey.Proof: String]) = ([:], [:])
         for file in files {
             guard let key = keys.key(in: file, of: folder) else { continue }
             if let other = names.updateValue(file, forKey: key.name) {
                 keys.faults.append(
                     GatewayKeyFile.fault("\(other) has this name, too; change one of them", "name", file)
                 )
-            } else if let other = digests.updateValue(file, forKey: key.digest) {
+            } else if let other = proofs.updateValue(file, forKey: key.proof) {
+                let field = key.publicKey == nil ? "sha256" : "public_key"
                 keys.faults.append(
-                    GatewayKeyFile.fault("\(other) has the same key; remove one of them", "sha256", file)
+                    GatewayKeyFile.fault("\(other) has the same key; remove one of them", field, file)
                 )
             } else {
                 keys.entries.append(Entry(file: file, key: key))

@@ -45,8 +45,8 @@ extension Settings {
             "`true`: plain HTTP on any address, because a proxy ends TLS."
         },
         Setting("gateway.keys_dir", \.gateway.keysFolder) {
-            "Folder of the gateway's keys, one YAML file each, which `fanfare gateway key add` writes: `name`, `sha256`, "
-                + "`projects`, `rights` (push, read, operate), `rate` (requests a minute) and `priority_max`."
+            "Folder of the gateway's keys, one YAML file each, which `fanfare gateway key add` writes: `name`, `sha256` "
+                + "(or `public_key` of a service account), `projects`, `rights` (push, read, operate), `rate` (requests a minute) and `priority_max`."
         },
         Setting("gateway.wait_ms", \.gateway.waitMs, .integer(0...60_000)) {
             "How long a send waits for its result. Some of Google's SDKs give up after 5 s. The header `X-Fanfare-Wait` "

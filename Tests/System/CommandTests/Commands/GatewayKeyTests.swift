@@ -92,6 +92,50 @@ import Testing
         #expect(key.rights == [.push, .operate] && key.rate == 600)
     }
 
+    @Test func serviceAccountFileHasThePrivateKeyAndTheGatewayThePublicOne() async throws {
+        let account = folder.file("app.json")
+        let arguments = ["--project", "demo", "--project", "eu", "--service-account", account]
+        let made = try await CommandRun(
+            ["gateway", "key", "add", "app", "-c", file] + arguments + ["--url", "https://push.example.com:8443/"]
+        )
+        #expect(made.status == 0 && made.out == account + "\n", "\(made.err)")
+        #expect(try mode(account) == 0o600 && mode(keysFolder + "/app.yaml") == 0o600)
+        let text = try String(contentsOfFile: account, encoding: .utf8)
+        let json = try #require(try objects(text).first)
+        #expect(json["type"] == "service_account" && json["project_id"] == "demo")
+        #expect(json["token_uri"] == "https://push.example.com:8443/token")
+        let stored = try String(contentsOfFile: keysFolder + "/app.yaml", encoding: .utf8)
+        #expect(!stored.contains("PRIVATE"))
+        let keys = try keys()
+        #expect(keys.faults == [] && keys.concerns == [])
+        let key = try #require(keys.entries.first?.key)
+        #expect(json["client_email"]?.string == GatewayKey.email(ofAccount: key.name))
+        #expect(key.projects == ["demo", "eu"])
+        let signer = try RS256Signer(pem: Array(try #require(json["private_key"]?.string).utf8))
+        let verifier = try RS256Verifier(publicKeyPEM: try #require(key.publicKey?.pem))
+        #expect(verifier.isValid(try signer.sign([1]), of: [1]))
+        let list = try objects(try await run("ls", "--json").out)
+        #expect(list.first?["client_email"] == "app@fanfare-gateway.internal")
+        // Neither file is replaced.
+        let again = try await CommandRun(
+            ["gateway", "key", "add", "other", "-c", file] + arguments + ["--url", "https://push.example.com"]
+        )
+        #expect(again.status == 1 && again.err.contains("is there already and is not overwritten"), "\(again.err)")
+        #expect(try String(contentsOfFile: account, encoding: .utf8) == text)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: keysFolder) == ["app.yaml"])
+    }
+
+    @Test func serviceAccountNeedsAURLThatClientsCanTrust() async throws {
+        for more in [["--service-account", "a.json"], ["--url", "https://a"]] {
+            let run = try await CommandRun(["gateway", "key", "add", "app", "--project", "demo", "-c", file] + more)
+            #expect(run.status == 64 && run.err.contains("--service-account and --url go together"), "\(run.err)")
+        }
+        for url in ["http://push.example.com", "https://a/path", "a"] {
+            let run = try await run("add", "app", "--project", "demo", "--service-account", "a.json", "--url", url)
+            #expect(run.status == 64 && run.err.contains("--url: https://HOST"), "\(run.err)")
+        }
+    }
+
     @Test func nameInUseIsRefusedAndNothingIsChanged() async throws {
         _ = try await run("add", "shop", "--project", "demo")
         let before = try String(contentsOfFile: keysFolder + "/shop.yaml", encoding: .utf8)

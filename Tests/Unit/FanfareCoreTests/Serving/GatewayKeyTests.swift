@@ -5,7 +5,7 @@ import Testing
 @Suite struct GatewayKeyTests {
     private static let key = GatewayKey(
         name: "shop",
-        digest: KeyTrial.digest(1),
+        proof: .digest(KeyTrial.digest(1)),
         projects: ["demo", "eu"],
         rights: [.push, .read]
     )
@@ -25,7 +25,7 @@ import Testing
 
     @Test func requestWithoutAProjectNeedsAKeyOfOne() throws {
         #expect(try KeyTrial.key(1).onlyProject() == "demo")
-        #expect(throws: KeyFault.severalProjects(["demo", "eu"])) { try Self.key.onlyProject() }
+        #expect(throws: KeyFault.severalProjects(key: "shop", ["demo", "eu"])) { try Self.key.onlyProject() }
     }
 
     @Test(arguments: ["a", "shop.v2", "Shop_backend-7", "7", String(repeating: "a", count: 64)])

@@ -31,7 +31,11 @@ import Testing
     }
 
     @Test func digestIsNotPrinted() throws {
-        let key = GatewayKey(name: "shop", digest: try #require(KeyDigest(hexadecimal: Self.text)), projects: ["demo"])
+        let key = GatewayKey(
+            name: "shop",
+            proof: .digest(try #require(KeyDigest(hexadecimal: Self.text))),
+            projects: ["demo"]
+        )
         var dumped = ""
         dump(key, to: &dumped)
         let first = String(UInt64(0x0011_2233_4455_6677))

@@ -11,7 +11,13 @@ enum KeyTrial {
         return digest
     }
 
+    static func shown(_ number: Int) -> ShownKey { ShownKey(digest(number)) }
+
+    static func time(_ nanoseconds: UInt64 = 0, seconds: Int64 = 1_000_000) -> GateTime {
+        GateTime(nanoseconds: nanoseconds, seconds: seconds)
+    }
+
     static func key(_ number: Int, rate: Int? = nil) -> GatewayKey {
-        GatewayKey(name: "key-\(number)", digest: digest(number), projects: ["demo"], rate: rate)
+        GatewayKey(name: "key-\(number)", proof: .digest(digest(number)), projects: ["demo"], rate: rate)
     }
 }

@@ -164,8 +164,8 @@ import Testing
     }
 
     @Test func keyOfSeveralProjectsIsRefusedByName() {
-        let answer = LegacyAnswer.severalProjects(key: "relay")
+        let answer = GatewayError.severalProjects(key: "relay", ["demo", "eu"]).legacyAnswer
         #expect(answer.status == 401)
-        #expect(LegacySample.body(answer).contains("The key relay is for several projects"))
+        #expect(LegacySample.body(answer).contains("The key relay is for several projects (demo, eu)"))
     }
 }
