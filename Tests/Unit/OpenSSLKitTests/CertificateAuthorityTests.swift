@@ -49,6 +49,42 @@ import Testing
         #expect(throws: (any Error).self) { try Certificates.openssl(arguments) }
     }
 
+    /// Names that a constrained authority vouches for, and whether clients believe it.
+    @Test(arguments: [
+        ("fcm.googleapis.com", true), ("oauth2.googleapis.com", false), ("example.com", false), ("10.0.0.5", true),
+        ("10.0.0.6", false), ("::1", false),
+    ])
+    func constrainedAuthorityVouchesForItsHostsOnly(host: String, isBelieved: Bool) throws {
+        let folder = try TemporaryFolder()
+        let authority = try CertificateAuthority(
+            commonName: "Test authority",
+            organization: "Test",
+            days: 30,
+            hosts: CertificateAuthority.Hosts(names: ["fcm.googleapis.com"], addresses: ["10.0.0.5"])
+        )
+        let isAddress = host.contains(":") || host.first?.isNumber == true
+        let issued = try authority.issue(
+            commonName: "Test server",
+            names: isAddress ? [] : [host],
+            addresses: isAddress ? [host] : [],
+            days: 10
+        )
+        let ca = try folder.write("ca.pem", try authority.certificatePEM())
+        let server = try folder.write("server.pem", issued.certificatePEM)
+        let arguments = ["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", ca, server]
+        if isBelieved {
+            try Certificates.openssl(arguments)
+        } else {
+            #expect(throws: (any Error).self) { try Certificates.openssl(arguments) }
+        }
+        // Another certificate of the authority, made with its exported key.
+        let key = try folder.write("ca.key", try authority.keyPEM())
+        #expect(
+            try Certificates.openssl(["pkey", "-in", key, "-pubout"])
+                == Certificates.openssl(["x509", "-in", ca, "-noout", "-pubkey"])
+        )
+    }
+
     @Test func extensionsLimitTheCertificatesToTheirPurpose() throws {
         let issued = try Issued()
         let authority = try issued.text(issued.authorityFile)
