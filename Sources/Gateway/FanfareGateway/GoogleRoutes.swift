@@ -75,7 +75,7 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
             validateOnly: message.validateOnly,
             options: options
         )
-        return await sends.send(wanted, request, key: key, project: project) { end in
+        var answer = await sends.send(wanted, request, key: key, project: project) { end in
             switch end {
             case .fault(let fault): return message.refused(fault.reason)
             case .refused(let refusal): return refusal.legacyAnswer
@@ -88,6 +88,12 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
                 return LegacyAnswer(to: message, job: job).answer(message.recipients.map { _ in nil })
             }
         }
+        // Google ignored them, too; a request that is answered again has the header already.
+        if !message.ignored.isEmpty {
+            let header = ServedAnswer.Header("X-Fanfare-Ignored", message.ignored.joined(separator: ", "))
+            if !answer.headers.contains(header) { answer.headers.append(header) }
+        }
+        return answer
     }
 }
 

@@ -112,6 +112,7 @@ extension ServedResult {
             error: result.error,
             rawError: result.rawError,
             httpStatus: result.httpStatus,
+            action: result.action,
             failedTokens: result.failedTokens,
             group: result.group,
             topics: result.topics

@@ -55,21 +55,12 @@ extension LegacyCode {
 
     /// Only proof against the token makes it ``invalidRegistration``: clients delete it.
     private static func invalidArgument(_ result: ServedResult) -> LegacyCode {
-        if result.blamesToken { return .invalidRegistration }
+        if result.isBadToken { return .invalidRegistration }
         // Over a legacy transport FCM named the fault itself.
         let own = result.rawError.flatMap(LegacyCode.init(rawValue:))
         switch own {
         case .messageTooBig, .invalidDataKey, .invalidTTL, .invalidPackageName: return own ?? .invalidParameters
         default: return .invalidParameters
         }
-    }
-}
-
-extension ServedResult {
-    /// Whether FCM's error is about the token, by what it said.
-    fileprivate var blamesToken: Bool {
-        guard kind == .token || kind == .fid, let rawError else { return false }
-        if rawError == LegacyCode.invalidRegistration.rawValue || rawError == "BAD_REGISTRATION" { return true }
-        return ["message.token", "message.fid", "BadDeviceToken"].contains { rawError.hasSuffix(": " + $0) }
     }
 }

@@ -38,6 +38,26 @@ enum LegacyFields {
         return try flag(value, "dry_run")
     }
 
+    /// Members without a meaning for a message over HTTP, and the ones of its target, which ``LegacyTarget`` reads.
+    private static let other: Set<String> = [
+        "condition", "delay_while_idle", "delivery_receipt_requested", "dry_run", "notification_key", "registration_id",
+        "registration_ids", "to",
+    ]
+
+    /// The names of members that ``message(of:)`` leaves out, at most ten. A name that is no plain word is left out here,
+    /// too.
+    static func ignored(of request: JSONObject) -> [String] {
+        let known = other.union(members.map(\.name))
+        let unknown = request.members.map(\.key).filter { !known.contains($0) }
+        let shownNames = Set(shown.map(\.name))
+        let inner = (request["notification"]?.object?.members ?? []).map(\.key).filter { !shownNames.contains($0) }
+        let names = unknown + inner.map { "notification.\($0)" }
+        let words = names.lazy.filter { name in
+            name.utf8.count <= 60 && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-".utf8.contains($0) }
+        }
+        return Array(words.prefix(10))
+    }
+
     private static func read(
         _ members: [(name: String, kind: Kind)],
         of object: JSONObject,

@@ -17,6 +17,8 @@ public struct LegacyRequest: Equatable, Sendable {
     public let recipients: [String]
     /// The job's `message`, of format `legacy`.
     public let message: [UInt8]
+    /// Members that FCM's legacy protocol does not have, such as `apns` and `notification.image`, which were left out.
+    public let ignored: [String]
     /// True for `dry_run`.
     public let validateOnly: Bool
     /// Where the answer finds the outcome of each token of the request.
@@ -38,6 +40,7 @@ public struct LegacyRequest: Equatable, Sendable {
             tokens = target.slots.count
             (kind, recipients, slots) = (target.kind, target.recipients, target.slots)
             validateOnly = try LegacyFields.isDryRun(object)
+            ignored = LegacyFields.ignored(of: object)
             message = try Self.message(of: object, isBroadcast: kind.isBroadcast)
             guard !recipients.isEmpty else { throw .codes(slots.compactMap(\.refusal)) }
         } catch {

@@ -31,13 +31,17 @@ public enum ManagementAnswer {
             let names = topics.map { JSONObject.Member(key: $0, value: [:]) }
             // No date: PHP's SDK takes none for 1970. Fanfare knows neither platform nor application.
             return .json(["scope": "*", "rel": ["topics": .object(JSONObject(names))]], headers: headers)
-        case .subscriptions(_, let registration, _):
+        case .subscriptions(_, let registration, let asked):
             let path = "projects/\(project)/registrations/\(registration)/topicSubscriptions"
             if !isDone, let result { return V1Answer.result(result, project: project, job: job ?? "") }
             switch call.operation {
             case .subscribe(_, let topic): return .json(subscription(topic, path), headers: headers)
             case .listTopics:
                 guard let topics = result?.topics else { return late.answer(headers: headers) }
+                if let name = asked {
+                    guard topics.contains(name) else { return none.answer(headers: headers) }
+                    return .json(subscription(name, path), headers: headers)
+                }
                 let list = topics.map { JSONValue.object(subscription($0, path)) }
                 return .json(["topicSubscriptions": .array(list)], headers: headers)
             default: return .json([:], headers: headers)
@@ -73,6 +77,8 @@ public enum ManagementAnswer {
     public static func refusal(_ refusal: GatewayError, route: ManagementRoute) -> ServedAnswer {
         if case .subscriptions = route { return refusal.v1Answer }
         let answer = refusal.v1Answer
+        // Only this one is mended by who reads the words; clients know the codes of all others.
+        if case .severalProjects = refusal { return error(answer.status, refusal.error.message) }
         return error(answer.status, refusal.error.code.rawValue, answer.headers)
     }
 
@@ -126,6 +132,7 @@ public enum ManagementAnswer {
         return error(V1ErrorRow(code).code.httpStatus, word(result), headers)
     }
 
+    private static let none = GoogleError(.notFound, "Requested entity was not found.")
     private static let late = GoogleError(.deadlineExceeded, "The answer did not come in time.")
 
     private static func error(_ status: Int, _ text: String, _ headers: [ServedAnswer.Header] = []) -> ServedAnswer {

@@ -63,7 +63,7 @@ public enum ManagementRoute: Equatable, Sendable {
         case .relation: ["POST", "DELETE"]
         case .info: ["GET"]
         case .subscriptions(_, _, nil): ["GET", "POST"]
-        case .subscriptions: ["DELETE"]
+        case .subscriptions: ["GET", "DELETE"]
         case .groups: ["GET", "POST"]
         }
     }

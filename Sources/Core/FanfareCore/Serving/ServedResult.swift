@@ -15,6 +15,8 @@ public struct ServedResult: Equatable, Sendable {
     /// FCM's own error code.
     public var rawError: String?
     public var httpStatus: Int64?
+    /// The advice to the producer, a ``RemedyAction``, such as `remove`.
+    public var action: String?
     /// Members of a device group that did not get the message.
     public var failedTokens: [String]
     /// The key of a device group after a successful operation.
@@ -33,6 +35,7 @@ public struct ServedResult: Equatable, Sendable {
         error: String? = nil,
         rawError: String? = nil,
         httpStatus: Int64? = nil,
+        action: String? = nil,
         failedTokens: [String] = [],
         group: String? = nil,
         topics: [String]? = nil,
@@ -41,6 +44,7 @@ public struct ServedResult: Equatable, Sendable {
         (self.status, self.kind, self.recipient) = (status, kind, recipient)
         (self.messageID, self.canonical) = (messageID, canonical)
         (self.error, self.rawError, self.httpStatus) = (error, rawError, httpStatus)
+        self.action = action
         (self.failedTokens, self.group, self.topics, self.problem) = (failedTokens, group, topics, problem)
     }
 }

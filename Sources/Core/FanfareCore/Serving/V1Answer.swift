@@ -83,11 +83,11 @@ public enum V1Answer {
         var error = GoogleError(row.code, row.message)
         (error.fcmCode, error.reason) = (row.fcmCode, row.reason)
         guard code == .invalidArgument else { return error.answer(headers: [.job(job)]) }
-        let fields = result.violatedFields
-        error.violations = fields.map { ($0, row.message) }
-        if fields.contains(where: { $0 == "message.token" || $0 == "message.fid" }) {
+        if result.isBadToken {
             error.message = V1Fault.badTokenMessage
-            error.violations = fields.map { ($0, "Invalid registration token") }
+            error.violations = [("message.\(result.kind.rawValue)", "Invalid registration token")]
+        } else {
+            error.violations = result.violatedFields.map { ($0, row.message) }
         }
         return error.answer(headers: [.job(job)])
     }
@@ -102,12 +102,15 @@ extension ServedResult {
     /// The error of a failed result; `unspecified` for one that only workers of a later version know.
     var errorCode: ErrorCode { error.flatMap(ErrorCode.init(rawValue:)) ?? .unspecified }
 
-    /// The fields of the request that an `INVALID_ARGUMENT` blames, by `raw_error`: the fields that FCM named, such as
-    /// `INVALID_ARGUMENT: message.android.ttl, message.apns`, or the code by which the other protocols blame a token.
+    /// Whether an `INVALID_ARGUMENT` is about the token: the worker has read that from whatever protocol it sent with.
+    var isBadToken: Bool {
+        (kind == .token || kind == .fid) && errorCode == .invalidArgument && action == RemedyAction.remove.rawValue
+    }
+
+    /// The fields of the request that FCM named in an `INVALID_ARGUMENT`, by `raw_error`, such as
+    /// `INVALID_ARGUMENT: message.android.ttl, message.apns`.
     fileprivate var violatedFields: [String] {
-        guard let rawError else { return [] }
-        if rawError == "InvalidRegistration" || rawError == "BAD_REGISTRATION" { return ["message.\(kind.rawValue)"] }
-        guard let colon = rawError.firstRange(of: ": ") else { return [] }
+        guard let rawError, let colon = rawError.firstRange(of: ": ") else { return [] }
         let fields = rawError[colon.upperBound...].split(separator: ", ").map(String.init)
         // Apple's reasons stand at the same place.
         return fields.filter { $0 == "message" || $0.hasPrefix("message.") }

@@ -12,11 +12,6 @@ import Testing
 
     @Test(arguments: [
         (ErrorCode.unregistered, "UNREGISTERED", "NotRegistered"),
-        (.invalidArgument, "INVALID_ARGUMENT: message.token", "InvalidRegistration"),
-        (.invalidArgument, "INVALID_ARGUMENT: message.fid", "InvalidRegistration"),
-        (.invalidArgument, "INVALID_ARGUMENT: BadDeviceToken", "InvalidRegistration"),
-        (.invalidArgument, "InvalidRegistration", "InvalidRegistration"),
-        (.invalidArgument, "BAD_REGISTRATION", "InvalidRegistration"),
         (.invalidArgument, "INVALID_ARGUMENT: message.android.ttl", "InvalidParameters"),
         (.invalidArgument, "INVALID_ARGUMENT", "InvalidParameters"), (.invalidArgument, "", "InvalidParameters"),
         (.invalidArgument, "MessageTooBig", "MessageTooBig"), (.invalidArgument, "InvalidTtl", "InvalidTtl"),
@@ -39,10 +34,16 @@ import Testing
     }
 
     @Test func onlyATokenIsBlamed() {
-        let raw = "INVALID_ARGUMENT: message.token"
-        for kind in [RecipientKind.topic, .condition, .group] {
-            #expect(LegacyCode(LegacySample.failed(.invalidArgument, raw, kind: kind)) == .invalidParameters)
+        let raw = "INVALID_ARGUMENT: BadDeviceToken"
+        for kind in [RecipientKind.token, .fid] {
+            let result = LegacySample.failed(.invalidArgument, raw, kind: kind, action: .remove)
+            #expect(LegacyCode(result) == .invalidRegistration)
         }
+        for kind in [RecipientKind.topic, .condition, .group] {
+            let result = LegacySample.failed(.invalidArgument, raw, kind: kind, action: .remove)
+            #expect(LegacyCode(result) == .invalidParameters)
+        }
+        #expect(LegacyCode(LegacySample.failed(.invalidArgument, raw, action: .fixMessage)) == .invalidParameters)
         for kind in [RecipientKind.topic, .condition] {
             #expect(LegacyCode(LegacySample.failed(.quotaExceeded, kind: kind)) == .topicsMessageRateExceeded)
         }

@@ -35,7 +35,19 @@ enum LegacySample {
         )
     }
 
-    static func failed(_ error: ErrorCode, _ raw: String = "", kind: RecipientKind = .token) -> ServedResult {
-        ServedResult(status: .failed, kind: kind, recipient: "a:b", error: error.rawValue, rawError: raw)
+    static func failed(
+        _ error: ErrorCode,
+        _ raw: String = "",
+        kind: RecipientKind = .token,
+        action: RemedyAction = .none
+    ) -> ServedResult {
+        ServedResult(
+            status: .failed,
+            kind: kind,
+            recipient: "a:b",
+            error: error.rawValue,
+            rawError: raw,
+            action: action.rawValue
+        )
     }
 }

@@ -93,6 +93,11 @@ import Testing
     private static let info = ManagementCallTests.Row(route: .info(token: "a:b"), method: "GET")
     private static let list = ManagementRoute.subscriptions(project: "demo", registration: "a:b", topic: nil)
     private static let reading = ManagementCallTests.Row(route: list, method: "GET")
+    private static let one = ManagementCallTests.Row(
+        route: .subscriptions(project: "demo", registration: "a:b", topic: "t"),
+        method: "GET",
+        operation: .listTopics(token: "a:b")
+    )
     private static let creation = ManagementCallTests.Row(route: list, query: "topicName=t")
     private static let deletion = ManagementCallTests.Row(
         route: .subscriptions(project: "demo", registration: "a:b", topic: "t"),
@@ -122,6 +127,13 @@ import Testing
         Row("cancelled", relation, result(.cancelled), #"499 {"error":"CANCELLED"}"#),
         Row("expired", relation, result(.expired), late),
         Row("unknown", relation, result(.unknown), late),
+        Row("subscription", one, listed(["s", "t"]), #"200 {"name":"\#(name)/t","topicName":"t"}"#),
+        Row(
+            "no subscription",
+            one,
+            listed(["s"]),
+            #"404 {"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#
+        ),
         Row("info", info, listed(["t", "u"]), #"200 {"scope":"*","rel":{"topics":{"t":{},"u":{}}}}"#),
         Row("info without topics", info, listed([]), #"200 {"scope":"*","rel":{"topics":{}}}"#),
         Row("late info", info, nil, late),
@@ -198,6 +210,16 @@ import Testing
         #expect(answers[4] == #"400 {"error":"INVALID_ARGUMENT"}"#)
         let other = ManagementAnswer.fault(EntryFault("op", "not over legacy"), route: Self.info.route)
         #expect(Self.text(other) == #"403 {"error":"PERMISSION_DENIED"}"#, "a 400 would be the token's")
+    }
+
+    @Test func keyOfSeveralProjectsIsRefusedByName() {
+        let refusal = GatewayError.severalProjects(key: "relay", (1...6).map { "p\($0)" })
+        let sentence =
+            "The key relay is for several projects (p1, p2, p3, p4, p5, …); this path needs a key of one project."
+        for route in Self.routes where route.project == nil {
+            let answer = ManagementAnswer.refusal(refusal, route: route)
+            #expect(Self.text(answer) == #"403 {"error":"\#(sentence)"}"#)
+        }
     }
 
     @Test func refusalIsAWordWithTheSameStatusAndHeaders() {

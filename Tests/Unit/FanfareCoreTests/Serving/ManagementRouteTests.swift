@@ -31,7 +31,7 @@ import Testing
         Row(
             path: list + "/a%2525",
             route: .subscriptions(project: "demo", registration: "a:b", topic: "a%25"),
-            methods: ["DELETE"]
+            methods: ["GET", "DELETE"]
         ),
         Row(path: "/fcm/notification", route: .groups, methods: ["GET", "POST"]),
         Row(path: "/gcm/notification", route: .groups, methods: ["GET", "POST"]),
