@@ -125,6 +125,36 @@ import Testing
         #expect(assertion.lifetime == 999_700...end)
     }
 
+    /// Claims of a stranger, of any size and kind.
+    @Test func changedAssertionsAreJudgedWithoutATrap() {
+        var random = SeededGenerator(seed: 36)
+        let seeds = [
+            AssertionTrial.claims(), AssertionTrial.claims(audience: #"["https://a/token",{"b":1e9}]"#),
+            #"{"iss":"a","iat":9223372036854775807,"exp":-9223372036854775808,"nbf":1e-7,"scope":"s"}"#,
+        ]
+        var accepted = 0
+        for round in 0..<20_000 {
+            var claims = Array(seeds[round % seeds.count].utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let place = Int.random(in: claims.indices, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: claims[place] = UInt8.random(in: 0x20...0x7E, using: &random)
+                case 1: claims.insert(UInt8(ascii: "9"), at: place)
+                default: claims.remove(at: place)
+                }
+            }
+            let parts = [Array(#"{"alg":"RS256"}"#.utf8), claims, [1]].map {
+                String(decoding: Base64.encodeURL($0), as: UTF8.self)
+            }
+            guard let assertion = try? AccessAssertion(parts.joined(separator: ".")) else { continue }
+            accepted += 1
+            let isGranted = (try? assertion.checkGrant(now: 1_000_000)) != nil
+            if isGranted { #expect(assertion.lifetime?.contains(1_003_600) == true, "\(assertion)") }
+            if let lifetime = assertion.lifetime { #expect(lifetime.count <= 4_201, "\(assertion)") }
+        }
+        #expect(accepted > 1_000)
+    }
+
     @Test func tokenForNoServiceOrForLongIsNeverAccepted() throws {
         let plain = try AssertionTrial.assertion(#"{"iss":"a","iat":1000000,"exp":1003600}"#)
         #expect(plain.lifetime == nil, "neither audience nor scope")
