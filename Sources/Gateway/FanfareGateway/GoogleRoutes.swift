@@ -75,7 +75,7 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
             validateOnly: message.validateOnly,
             options: options
         )
-        var answer = await sends.send(wanted, request, key: key, project: project) { end in
+        var reply = await sends.send(wanted, request, key: key, project: project) { end in
             switch end {
             case .fault(let fault): return message.refused(fault.reason)
             case .refused(let refusal): return refusal.legacyAnswer
@@ -91,9 +91,9 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
         // Google ignored them, too; a request that is answered again has the header already.
         if !message.ignored.isEmpty {
             let header = ServedAnswer.Header("X-Fanfare-Ignored", message.ignored.joined(separator: ", "))
-            if !answer.headers.contains(header) { answer.headers.append(header) }
+            if !reply.answer.headers.contains(header) { reply.answer.headers.append(header) }
         }
-        return answer
+        return reply
     }
 }
 

@@ -101,7 +101,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     static var repeatPause: Duration { .milliseconds(200) }
     /// Changes of a project that wait for Redis; of more, the oldest are dropped: their records end by themselves.
     private static var maximumChanges: Int { 100_000 }
-    /// A request that has waited so long asks what became of its job: it may be an earlier one, or rejected.
+    /// A request that has waited so long asks what became of its job.
     private static var doubtNs: UInt64 { 300_000_000 }
 
     /// - Parameter mayBeApplied: whether Redis may have run the command that ended with the error.
@@ -291,14 +291,15 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         for (id, job) in jobs { Task { await push(job, id: id, nil) } }
     }
 
-    /// Asks once for each job that requests have waited for long.
+    /// Asks once for each job with a client's id that requests have waited for long: an earlier job may have had the id. The
+    /// results of every other job are still to be written when it is pushed.
     ///
     /// - Parameter asked: the jobs that were asked for and are still awaited.
     private func inquireOld(_ asked: inout Set<String>) {
         let now = nowNs()
         let old = state.withLockedValue { state in
             state.table.places.filter { request, _ in
-                guard let member = state.members[request] else { return false }
+                guard let member = state.members[request], member.send.recordKey == nil else { return false }
                 let leftNs = member.deadlineNs > now ? member.deadlineNs - now : 0
                 return leftNs + Self.doubtNs <= member.send.waitNs
             }.map(\.place)
