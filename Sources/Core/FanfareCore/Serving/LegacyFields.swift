@@ -53,7 +53,8 @@ enum LegacyFields {
         let inner = (request["notification"]?.object?.members ?? []).map(\.key).filter { !shownNames.contains($0) }
         let names = unknown + inner.map { "notification.\($0)" }
         let words = names.lazy.filter { name in
-            name.utf8.count <= 60 && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-".utf8.contains($0) }
+            !name.isEmpty && name.utf8.count <= 60
+                && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-".utf8.contains($0) }
         }
         return Array(words.prefix(10))
     }

@@ -191,4 +191,19 @@ import Testing
         let answer = try LegacySample.refusal { try LegacySample.json(body) }
         #expect(LegacySample.body(answer).contains("MessageTooBig"))
     }
+
+    private static let many = #"{"to":"a""# + (0..<20).map { #","x\#($0)":1"# }.joined() + "}"
+    private static let foreign: [(body: String, names: [String])] = [
+        (#"{"to":"a","priority":"high","notification":{"title":"t"},"delay_while_idle":true}"#, []),
+        (
+            #"{"to":"a","apns":{},"webpush":{},"notification":{"title":"t","image":"i","a b":"c"}}"#,
+            ["apns", "webpush", "notification.image"]
+        ),
+        (#"{"to":"a","x\r\ny":1,"":2,"é":3,"android":4}"#, ["android"]), (many, (0..<10).map { "x\($0)" }),
+    ]
+
+    /// Google ignored them, too, so a producer may not know that they have no effect.
+    @Test(arguments: foreign) func membersThatTheProtocolLacksAreNamed(body: String, names: [String]) throws {
+        #expect(try LegacySample.json(body).ignored == names)
+    }
 }
