@@ -50,6 +50,28 @@ struct GatewaySDKTests {
         }
     }
 
+    /// It logs in without Redis, and repeats the gateway's 503 after its Retry-After.
+    @Test func firebaseAdminOutwaitsARedisThatIsAway() async throws {
+        var account = ""
+        try await NamedGateway.run {
+            account = try await $0.account("app", "--project", "demo")
+        } _: { gateway in
+            gateway.rig.redis.kill9()
+            let environment = ["GOOGLE_APPLICATION_CREDENTIALS": account]
+            let script = [try #require(NamedGateway.python), Repository.fixture("gateway/patient.py"), "patient-1"]
+            let client = try gateway.start(script, environment)
+            try await Wait.until("a request to be refused: \(gateway.process.stderr)") {
+                gateway.process.stderr.contains("Redis did not answer.")
+            }
+            try gateway.rig.redis.restart()
+            #expect(try await client.wait(seconds: 120) == 0, "\(client.stderr)")
+            #expect(client.stdout.hasPrefix(Self.name), "\(client.stdout)\n\(gateway.process.stderr)")
+            try await Wait.until("the message to arrive") {
+                try await gateway.rig.deliveries("patient-1").count == 1
+            }
+        }
+    }
+
     @Test func clientsThatOthersWroteSend() async throws {
         var account = ""
         try await NamedGateway.run {

@@ -99,15 +99,20 @@ struct NamedGateway {
 
     /// The output of a program among the names.
     func output(_ command: [String], _ environment: [String: String] = [:]) async throws -> String {
+        let process = try start(command, environment)
+        let status = try await process.wait(seconds: 300)
+        try #require(status == 0, "\(process.stdout)\n\(process.stderr)\n\(self.process.stderr.suffix(4_000))")
+        return process.stdout
+    }
+
+    /// Starts a program among the names.
+    func start(_ command: [String], _ environment: [String: String] = [:]) throws -> ChildProcess {
         let trusted = ["REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "HTTPLIB2_CA_CERTS", "CURL_CA_BUNDLE"]
         let all = Dictionary(uniqueKeysWithValues: trusted.map { ($0, tls + "/ca.pem") })
-        let process = try ChildProcess(
+        return try ChildProcess(
             ["--mount", "sh", "-c", "mount --bind '\(hosts)' /etc/hosts && exec \"$@\"", "sh"] + command,
             environment: all.merging(environment) { $1 },
             executable: URL(fileURLWithPath: "/usr/bin/unshare")
         )
-        let status = try await process.wait(seconds: 300)
-        try #require(status == 0, "\(process.stdout)\n\(process.stderr)\n\(self.process.stderr.suffix(4_000))")
-        return process.stdout
     }
 }
