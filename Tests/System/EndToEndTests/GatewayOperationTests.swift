@@ -27,7 +27,7 @@ import Testing
             let port = String(try port("The gateway listens."))
             let call = try ChildProcess(
                 [Repository.fixture("gateway/call.py"), port, "demo", key ?? self.key, token]
-                    + (seconds.map { [$0] } ?? []),
+                    + (seconds.map { ["--leave-after", $0] } ?? []),
                 executable: URL(fileURLWithPath: "/usr/bin/python3")
             )
             #expect(try await call.wait(seconds: 60) == 0, "\(call.stderr)")

@@ -164,7 +164,9 @@ import Testing
                 gateway.stderr.contains("The gateway listens.")
             }
             let port = try #require(gateway.stderr.firstMatch(of: /port=([0-9]+)/)).1
-            for (token, patience) in [("ok-1", [String]()), ("sbx-slow-3000-a", ["1"]), ("sbx-slow-3000-a", [])] {
+            for (token, patience) in [
+                ("ok-1", [String]()), ("sbx-slow-3000-a", ["--leave-after", "1"]), ("sbx-slow-3000-a", []),
+            ] {
                 let call = try ChildProcess(
                     [Repository.fixture("gateway/call.py"), String(port), rig.project, key, token] + patience,
                     executable: URL(fileURLWithPath: "/usr/bin/python3")
