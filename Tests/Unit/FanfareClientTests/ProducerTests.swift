@@ -45,6 +45,29 @@ private func bulk(_ text: String) -> RedisValue { .bulk(Array(text.utf8)) }
         #expect(redis.commands == [fields + " id mine", fields])
     }
 
+    @Test func fieldsArePushedAsTheyAre() async throws {
+        let redis = ScriptedRedis([bulk("1-0")])
+        let producer = FanfareProducer(redis: redis, project: "demo", prefix: "ff")
+        #expect(try await producer.add(fields: [("token", Array("t".utf8)), ("x", [])]) == "1-0")
+        #expect(redis.commands == ["XADD ff:{demo}:jobs * token t x "])
+    }
+
+    @Test func pageOfFeedbackEndsWithTheLastEntryThatWasSeen() async throws {
+        func entry(_ id: String, _ fields: [String]) -> RedisValue { .array([bulk(id), .array(fields.map(bulk))]) }
+        let redis = ScriptedRedis([
+            .array([
+                entry("1-0", ["token", "t", "action", "remove", "error", "UNREGISTERED", "job", "j"]),
+                entry("2-0", ["written", "by another program"]),
+            ]), .array([]),
+        ])
+        let producer = FanfareProducer(redis: redis, project: "demo")
+        let page = try await producer.feedback(limit: 2)
+        #expect(page.entries.map(\.recipient) == ["t"] && page.last == "2-0")
+        #expect(try await producer.feedback(after: "2-0").last == nil)
+        let first = "XRANGE fanfare:{demo}:feedback - + COUNT 2"
+        #expect(redis.commands == [first, "XRANGE fanfare:{demo}:feedback (2-0 + COUNT 1000"])
+    }
+
     @Test func statusIsReadFromTheHash() async throws {
         let hash = ["state", "retrying", "total", "10", "sent", "6", "failed", "1", "retrying", "3", "created_ms", "5"]
         let redis = ScriptedRedis([.array(hash.map(bulk)), .array([])])

@@ -6,15 +6,13 @@ public import StreamWire
 /// Every method is a plain Redis command on a documented key, so producers in other languages need no library.
 public struct FanfareProducer<Redis: RedisSending>: Sendable {
     public let keys: ProjectKeys
-    private let prefix: String
-    private let redis: Redis
+    let redis: Redis
 
     /// - Parameters:
     ///   - project: `[a-z0-9][a-z0-9-]{0,62}`.
     ///   - prefix: as in the workers' configuration.
     public init(redis: Redis, project: String, prefix: String = "fanfare") {
         self.redis = redis
-        self.prefix = prefix
         keys = ProjectKeys(prefix: prefix, project: project)
     }
 
@@ -38,7 +36,13 @@ public struct FanfareProducer<Redis: RedisSending>: Sendable {
     /// - Returns: the id of the stream entry.
     public func add(_ job: PushJob) async throws -> String {
         if let fault = job.timeFault { throw FanfareClientError(.badArgument, fault) }
-        let reply = try await redis.reply(to: job.command(project: keys.project, prefix: prefix))
+        return try await add(fields: job.fields)
+    }
+
+    /// Pushes the fields of an entry as they are.
+    /// - Returns: the id of the stream entry.
+    package func add(fields: [(name: String, value: [UInt8])]) async throws -> String {
+        let reply = try await redis.reply(to: PushJob.command(fields, to: keys))
         guard let entryID = reply.string else {
             throw FanfareClientError(.unexpectedReply, "XADD did not answer with an id")
         }

@@ -102,7 +102,11 @@ extension PushJob {
 
     /// The `XADD` that pushes this job. Its reply is the entry's id, which is the job's when ``id`` is nil.
     public func command(project: String, prefix: String = "fanfare") -> RedisCommand {
-        var command = RedisCommand("XADD", ProjectKeys(prefix: prefix, project: project).jobs, "*")
+        Self.command(fields, to: ProjectKeys(prefix: prefix, project: project))
+    }
+
+    static func command(_ fields: [(name: String, value: [UInt8])], to keys: ProjectKeys) -> RedisCommand {
+        var command = RedisCommand("XADD", keys.jobs, "*")
         for field in fields {
             command.append(field.name)
             command.append(field.value)

@@ -41,3 +41,24 @@ public struct FeedbackEntry: Equatable, Sendable {
         self.job = job
     }
 }
+
+/// A page of a project's `feedback` stream.
+public struct FeedbackPage: Equatable, Sendable {
+    public var entries: [FeedbackEntry] = []
+    /// The last entry that was looked at: where the next page begins.
+    public var last: String?
+}
+
+extension FanfareProducer {
+    /// Reads the entries of `feedback` that the stream still holds, oldest first, without a consumer group. Entries that no
+    /// worker wrote are left out.
+    /// - Parameters:
+    ///   - after: the id of an entry; nil for the oldest.
+    ///   - limit: entries at most.
+    public func feedback(after: String? = nil, limit: Int = 1_000) async throws -> FeedbackPage {
+        let start = after.map { "(" + $0 } ?? "-"
+        let command = RedisCommand("XRANGE", keys.feedback, start, "+", "COUNT", "\(limit)")
+        let entries = (try await redis.reply(to: command).array ?? []).compactMap { StreamEntry($0) }
+        return FeedbackPage(entries: entries.compactMap { try? FeedbackEntry($0) }, last: entries.last?.id)
+    }
+}

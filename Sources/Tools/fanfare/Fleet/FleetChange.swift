@@ -102,7 +102,7 @@ struct FleetChange: ParsableArguments {
             return
         }
         if json {
-            for row in rows where dryRun { Console.json(JobRendering.json(row.progress, row.project)) }
+            for row in rows where dryRun { Console.json(FleetJSON.object(row.progress, in: row.project)) }
             return
         }
         let shown = dryRun ? rows[...] : rows.prefix(Self.listed)

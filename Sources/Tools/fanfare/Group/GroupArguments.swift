@@ -54,7 +54,7 @@ struct GroupArguments: ParsableArguments {
         if json {
             let head: JSONObject = ["id": .string(id), "project": .string(session.project)]
             let body =
-                result.map { head.members + $0.json.members } ?? JobRendering.json(progress, session.project).members
+                result.map { head.members + $0.json.members } ?? FleetJSON.object(progress, in: session.project).members
             Console.json(JSONObject(body + pushed.members))
         }
         if let result, result.status == .failed {

@@ -98,7 +98,7 @@ struct JobListCommand: AsyncParsableCommand {
 
     private func print(_ rows: [(String, JobProgress)]) {
         if json {
-            for (name, job) in rows { Console.json(JobRendering.json(job, name)) }
+            for (name, job) in rows { Console.json(FleetJSON.object(job, in: name)) }
         } else if rows.isEmpty {
             let hint = all || state != nil ? "" : "; --all also lists jobs that are over"
             Console.error("no matching jobs in \(project.map { "project \($0)" } ?? "any project")\(hint)")

@@ -39,7 +39,7 @@ struct JobShowCommand: AsyncParsableCommand {
             if self.wait { return try await wait.follow(isJSON: arguments.json) }
             let progress = details.progress
             if arguments.json {
-                Console.json(JobRendering.json(progress, session.project, details: details))
+                Console.json(FleetJSON.object(progress, in: session.project, details: details))
             } else {
                 let nextRetryMs = await wait.nextRetry(progress)
                 Console.line(JobRendering.table(details, nextRetryMs: nextRetryMs))

@@ -25,7 +25,7 @@ struct JobWait {
     /// FCM.
     func finish(_ progress: JobProgress, isJSON: Bool, more: [JSONObject.Member] = []) async throws {
         if isJSON {
-            Console.json(JSONObject(JobRendering.json(progress, session.project).members + more))
+            Console.json(JSONObject(FleetJSON.object(progress, in: session.project).members + more))
         } else {
             let details = try? await session.projectOperator.details(of: job)
             Console.error(details.map { JobRendering.table($0) } ?? JobRendering.table(progress))

@@ -33,7 +33,7 @@ import Testing
             ),
             "\(table)"
         )
-        let json = JSONValue.object(JobRendering.json(job, "demo")).jsonText
+        let json = JSONValue.object(FleetJSON.object(job, in: "demo")).jsonText
         #expect(
             json.contains(
                 #""personal":true,"guards":{"rate":6000,"canary":"1%","canary_wait_ms":90000,"stop_if":"failed>5%","#
@@ -42,7 +42,7 @@ import Testing
             "\(json)"
         )
         let plain = try progress([])
-        #expect(!JSONValue.object(JobRendering.json(plain, "demo")).jsonText.contains("guards"))
+        #expect(!JSONValue.object(FleetJSON.object(plain, in: "demo")).jsonText.contains("guards"))
         #expect(!JobRendering.table(plain).contains("canary"))
         #expect(
             JobRendering.table(try progress(["canary", "9"])).contains("9, then a pause until `fanfare job resume`")

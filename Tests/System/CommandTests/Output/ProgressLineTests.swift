@@ -109,7 +109,7 @@ import Testing
         let fields = ["state", "scheduled", "total", "1", "not_before", "7201000"]
         let scheduled = JobProgress(status: try status(fields), nowMs: 1_000)
         #expect(JobRendering.table(scheduled).contains("starts  \(ClockText.date(7_201_000)) (in 2 h)"))
-        let json = JobRendering.json(scheduled, "demo")
+        let json = FleetJSON.object(scheduled, in: "demo")
         #expect(json["not_before_ms"]?.number?.int64 == 7_201_000 && json["not_before"] == nil)
     }
 }

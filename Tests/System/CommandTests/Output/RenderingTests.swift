@@ -14,7 +14,7 @@ import Testing
     @Test func jobIsRenderedAsTextAndJSON() throws {
         let job = try status(["state", "rejected", "total", "0", "reason", "message: \"x\"", "created_ms", "1000"])
         #expect(
-            JSONValue.object(JobRendering.json(JobProgress(status: job, nowMs: 5_000), "demo")).jsonText
+            JSONValue.object(FleetJSON.object(JobProgress(status: job, nowMs: 5_000), in: "demo")).jsonText
                 == #"{"id":"j","project":"demo","state":"rejected","total":0,"sent":0,"failed":0,"unknown":0,"cancelled":0,"#
                 + #""expired":0,"retrying":0,"maybe_dup":0,"duplicates":0,"created_ms":1000,"reason":"message: \"x\""}"#
         )
@@ -130,7 +130,7 @@ import Testing
         }
         let counted = try progress("counted", "1200")
         #expect(JobRendering.table(counted).contains("\naudience  1200 (counted)"))
-        let json = JSONValue.object(JobRendering.json(counted, "demo")).jsonText
+        let json = JSONValue.object(FleetJSON.object(counted, in: "demo")).jsonText
         #expect(json.hasSuffix(#""audience_estimate":1200,"audience_source":"counted"}"#), "\(json)")
         #expect(JobRendering.table(try progress("none", "0")).contains("\naudience  size not known"))
         let other = try status(["state", "active", "total", "1"])

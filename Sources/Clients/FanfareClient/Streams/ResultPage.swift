@@ -1,36 +1,41 @@
-internal import FanfareClient
-internal import StreamWire
+package import StreamWire
 
 /// A page of a job's results, and the cursor of the next page.
 ///
 /// The stream holds the results of all jobs of the project, so the reading for one page is bounded: a page may be empty
 /// although more follow.
-struct ResultPage: Sendable {
-    static let pageSize = 100
+package struct ResultPage: Sendable {
     private static let maximumReads = 50
     private static let maximumBytes = 8 << 20
 
     /// `<entry>/<number of its results already returned>`.
-    struct Cursor: Equatable {
-        var entry: String
-        var given: Int
+    package struct Cursor: Equatable, Sendable {
+        package var entry: String
+        package var given: Int
 
-        var text: String { "\(entry)/\(given)" }
+        package init(entry: String, given: Int) { (self.entry, self.given) = (entry, given) }
+
+        package var text: String { "\(entry)/\(given)" }
     }
 
-    private(set) var results: [JobResult] = []
+    package private(set) var results: [JobResult] = []
     /// Ids of skipped entries of the job that no worker wrote.
-    private(set) var unreadable: [String] = []
+    package private(set) var unreadable: [String] = []
     /// nil on the last page.
-    private(set) var next: Cursor?
+    package private(set) var next: Cursor?
+    /// The last entry that was looked at, where the results of an open job continue; nil if there was none.
+    package private(set) var last: Cursor?
 
-    /// - Parameter status: the job's status, whose times bound the reading.
-    static func read<Redis: RedisSending>(
+    /// - Parameters:
+    ///   - status: the job's status, whose times bound the reading.
+    ///   - limit: results of the page.
+    package static func read<Redis: RedisSending>(
         _ redis: Redis,
         _ keys: ProjectKeys,
         of status: JobStatus,
         after cursor: Cursor?,
-        _ filter: ResultFilter
+        _ filter: ResultFilter,
+        limit: Int = 100
     ) async throws -> ResultPage {
         var page = ResultPage()
         var reader = ResultReader(redis, keys, of: status, from: cursor?.entry)
@@ -44,25 +49,23 @@ struct ResultPage: Sendable {
                 for (index, result) in entry.results.enumerated().dropFirst(given) where filter.matches(result) {
                     page.results.append(result)
                     page.next = Cursor(entry: entry.id, given: index + 1)
-                    if page.results.count >= pageSize { return page }
+                    if page.results.count >= limit { return page }
                 }
             }
-            if chunk.isEnd {
-                page.next = nil
-                return page
-            }
-            if let last = chunk.last { page.next = Cursor(entry: last, given: .max) }
+            if let last = chunk.last { page.last = Cursor(entry: last, given: .max) }
+            page.next = chunk.isEnd ? nil : page.last ?? page.next
+            if chunk.isEnd { return page }
         }
         return page
     }
 }
 
 extension ResultPage.Cursor {
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, Identifiers.isEntry(String(parts[0])), let given = Int(parts[1]), given >= 0 else {
+        guard parts.count == 2, Identifiers.isEntry(String(parts[0])), let given = UInt64(parts[1]) else {
             return nil
         }
-        self.init(entry: String(parts[0]), given: given)
+        self.init(entry: String(parts[0]), given: Int(clamping: given))
     }
 }

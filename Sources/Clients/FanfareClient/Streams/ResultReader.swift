@@ -1,17 +1,18 @@
-internal import FanfareClient
-internal import FanfareModel
-internal import StreamWire
+package import FanfareModel
+package import StreamWire
 
 /// Which results of a job are read. An empty filter matches all.
-struct ResultFilter: Equatable, Sendable {
-    var status: ResultStatus?
+package struct ResultFilter: Equatable, Sendable {
+    package var status: ResultStatus?
     /// Leaves out `sent` results.
-    var isFailedOnly = false
+    package var isFailedOnly = false
     /// Leaves out results that are not flagged as possible duplicates.
-    var isMaybeDupOnly = false
-    var error: String?
+    package var isMaybeDupOnly = false
+    package var error: String?
 
-    func matches(_ result: JobResult) -> Bool {
+    package init(status: ResultStatus? = nil) { self.status = status }
+
+    package func matches(_ result: JobResult) -> Bool {
         if let status, result.status != status { return false }
         if isFailedOnly, result.status == .sent { return false }
         if isMaybeDupOnly, !result.mayBeDuplicate { return false }
@@ -19,7 +20,7 @@ struct ResultFilter: Equatable, Sendable {
     }
 
     /// The filter of a query: `status`, `error`, `failed=1` and `maybe_dup=1`; nil if a value is not valid.
-    init?(_ query: [String: String]) {
+    package init?(_ query: [String: String]) {
         isFailedOnly = query["failed"] == "1"
         isMaybeDupOnly = query["maybe_dup"] == "1"
         if let text = query["status"], !text.isEmpty {
@@ -34,20 +35,20 @@ struct ResultFilter: Equatable, Sendable {
 }
 
 /// Reads a job's entries from the project's `results` stream, a few at a time, so that memory stays bounded.
-struct ResultReader<Redis: RedisSending>: Sendable {
+package struct ResultReader<Redis: RedisSending>: Sendable {
     /// An entry holds at most 1,000 results.
     private static var entriesAtOnce: Int { 10 }
 
     /// Entries of the job, in their order.
-    struct Chunk {
-        var entries: [ResultEntry] = []
+    package struct Chunk: Sendable {
+        package var entries: [ResultEntry] = []
         /// Ids of skipped entries of the job that no worker wrote.
-        var unreadable: [String] = []
+        package var unreadable: [String] = []
         /// The last entry that was looked at, of any job.
-        var last: String?
+        package var last: String?
         /// Bytes that Redis sent.
-        var bytes = 0
-        var isEnd = false
+        package var bytes = 0
+        package var isEnd = false
     }
 
     private let redis: Redis
@@ -60,7 +61,7 @@ struct ResultReader<Redis: RedisSending>: Sendable {
     ///   - status: the job's status, whose times bound the reading.
     ///   - start: the entry to begin with; nil for the job's first.
     ///   - end: the last entry to read; nil for the job's last.
-    init(
+    package init(
         _ redis: Redis,
         _ keys: ProjectKeys,
         of status: JobStatus,
@@ -76,7 +77,7 @@ struct ResultReader<Redis: RedisSending>: Sendable {
         self.end = end ?? (status.isOver ? status.finishedMs.map { "\($0 + slackMs)" } ?? "+" : "+")
     }
 
-    mutating func next() async throws -> Chunk {
+    package mutating func next() async throws -> Chunk {
         let command = RedisCommand("XRANGE", keys.results, from, end, "COUNT", "\(Self.entriesAtOnce)")
         let values = try await redis.reply(to: command).array ?? []
         var chunk = Chunk(isEnd: values.count < Self.entriesAtOnce)
@@ -100,10 +101,17 @@ struct ResultReader<Redis: RedisSending>: Sendable {
 
 extension ResultReader {
     /// Reads up to the newest entry of the stream, so that the reading of an open job ends.
-    static func untilNow(_ redis: Redis, _ keys: ProjectKeys, of status: JobStatus) async throws -> ResultReader {
-        guard !status.isOver else { return ResultReader(redis, keys, of: status) }
+    ///
+    /// - Parameter start: the entry to begin with; nil for the job's first.
+    package static func untilNow(
+        _ redis: Redis,
+        _ keys: ProjectKeys,
+        of status: JobStatus,
+        from start: String? = nil
+    ) async throws -> ResultReader {
+        guard !status.isOver else { return ResultReader(redis, keys, of: status, from: start) }
         let reply = try await redis.reply(to: RedisCommand("XREVRANGE", keys.results, "+", "-", "COUNT", "1"))
         let newest = reply.array?.first.flatMap { StreamEntry($0) }?.id
-        return ResultReader(redis, keys, of: status, until: newest ?? "0")
+        return ResultReader(redis, keys, of: status, from: start, until: newest ?? "0")
     }
 }

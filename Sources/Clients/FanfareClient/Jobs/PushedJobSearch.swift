@@ -1,17 +1,20 @@
-internal import FanfareClient
-internal import StreamWire
+package import StreamWire
 
 /// Searches the entries of `jobs`, which no worker has taken yet, for a job.
-enum PushedJobSearch {
+package enum PushedJobSearch {
     /// Entries hold whole jobs: the search reads few at a time, and stops when it has read much.
     private static let entriesAtOnce = 10
     private static let maximumReads = 100
-    static let maximumBytes = 8 << 20
+    package static let maximumBytes = 8 << 20
     /// Jobs of a project whose id contains a text.
     private static let maximumMatches = 20
 
     /// The id of the entry; nil if it was not found among the oldest ones.
-    static func find<Redis: RedisSending>(_ job: String, _ redis: Redis, _ keys: ProjectKeys) async throws -> String? {
+    package static func find<Redis: RedisSending>(
+        _ job: String,
+        _ redis: Redis,
+        _ keys: ProjectKeys
+    ) async throws -> String? {
         if Identifiers.isEntry(job) {
             let reply = try await redis.reply(to: RedisCommand("XRANGE", keys.jobs, job, job))
             if reply.array?.isEmpty == false { return job }
@@ -33,15 +36,15 @@ enum PushedJobSearch {
     }
 
     /// A job that no worker has taken.
-    struct Pushed: Equatable {
-        var id: String
-        var entry: String
+    package struct Pushed: Equatable, Sendable {
+        package var id: String
+        package var entry: String
     }
 
     /// The jobs whose id contains a text, whatever its case, among the oldest entries of a project.
     ///
     /// - Parameter bytes: what may still be read; less afterwards.
-    static func matching<Redis: RedisSending>(
+    package static func matching<Redis: RedisSending>(
         _ text: String,
         _ redis: Redis,
         _ keys: ProjectKeys,
