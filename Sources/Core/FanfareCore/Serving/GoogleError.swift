@@ -57,15 +57,15 @@ struct GoogleError {
         ]
         let details = details
         if !details.isEmpty { error["details"] = .array(details) }
-        let challenge = code == .unauthenticated ? [challenge] : []
         return .json(["error": .object(error)], status: status, headers: challenge + headers)
     }
 
     /// The challenge of a 401. Java's SDK repeats a 401 without one. With `invalid_token` every library of Google gets a
     /// new access token first, so it stands only where that helps (`gateway-facts.md` 2).
-    private var challenge: ServedAnswer.Header {
+    var challenge: [ServedAnswer.Header] {
+        guard code == .unauthenticated else { return [] }
         let hint = reason == Self.expiredToken ? #", error="invalid_token""# : ""
-        return ServedAnswer.Header("WWW-Authenticate", #"Bearer realm="fanfare""# + hint)
+        return [ServedAnswer.Header("WWW-Authenticate", #"Bearer realm="fanfare""# + hint)]
     }
 
     /// The reason of a 401 that a new access token cures.

@@ -1,4 +1,5 @@
 internal import FCMWire
+public import FanfareJSON
 public import FanfareModel
 public import StreamWire
 
@@ -63,4 +64,17 @@ public struct JobOutline: Equatable, Sendable {
     public let messageLimit: Int?
 
     public var batches: Int? { recipients.map { ($0 + Batch.maximumSize - 1) / Batch.maximumSize } }
+
+    public var json: JSONObject {
+        func number(_ value: Int?) -> JSONValue? { value.map { .number(JSONNumber(Int64($0))) } }
+        var object = JSONObject()
+        object["id"] = job.hasOwnID ? .string(job.id) : nil
+        object["op"] = .string(job.operation.rawValue)
+        object["class"] = jobClass.map { .string($0 == .broadcast ? "broadcast" : $0.rawValue) }
+        object["recipients"] = number(recipients)
+        object["batches"] = number(batches)
+        object["message_bytes"] = number(messageBytes)
+        object["message_limit"] = number(messageLimit)
+        return object
+    }
 }

@@ -81,17 +81,4 @@ extension JobOutline {
         guard let batches, batches > 1 else { return "\(job.operation == .send ? "to " : "")\(number)" }
         return "\(jobClass == .fanout ? "fan-out to " : "")\(number) in \(batches) batches"
     }
-
-    fileprivate var json: JSONObject {
-        func number(_ value: Int?) -> JSONValue? { value.map { .number(JSONNumber(Int64($0))) } }
-        var object = JSONObject()
-        object["id"] = job.hasOwnID ? .string(job.id) : nil
-        object["op"] = .string(job.operation.rawValue)
-        object["class"] = jobClass.map { .string($0 == .broadcast ? "broadcast" : $0.rawValue) }
-        object["recipients"] = number(recipients)
-        object["batches"] = number(batches)
-        object["message_bytes"] = number(messageBytes)
-        object["message_limit"] = number(messageLimit)
-        return object
-    }
 }
