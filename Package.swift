@@ -40,6 +40,7 @@ func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhite
 
 /// Embedded files by target.
 let resources: [String: [Resource]] = [
+    "FanfareGateway": [.embedInCode("openapi.json")],
     "FanfareDashboard": words(page).map { .embedInCode("Page/\($0)") },
     "FanfarePages": [.embedInCode("Fanfare.docc/Runbook.md")]
         + words(runbook).map { .embedInCode("Fanfare.docc/Runbook/Fanfare\($0).md") },
@@ -160,8 +161,8 @@ let simulator: Floor = [
 let gateway: Floor = [
     // HTTP in: a producer and a reader of Redis.
     "FanfareGateway": [
-        "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareMetrics", "FanfareModel", "OpenSSLKit", "StreamWire",
-        hummingbird, logging, nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
+        "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel", "OpenSSLKit",
+        "StreamWire", hummingbird, logging, nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
         nio("NIOTLS"), nioHTTP2("NIOHTTP2"), serviceLifecycle,
     ]
 ]

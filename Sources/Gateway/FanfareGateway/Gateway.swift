@@ -70,10 +70,11 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             nowNs: nowNs,
             newJobID: newJobID
         )
+        let served = ServedProjects(redis: redis, prefix: options.prefix)
         let sends = SendRoute(
             desk: desk,
             records: records,
-            served: ServedProjects(redis: redis, prefix: options.prefix),
+            served: served,
             entryCheck: entryCheck,
             waitMs: options.waitMs,
             logger: logger
@@ -89,6 +90,20 @@ public struct Gateway<Redis: RedisSending>: Sendable {
                 isSigned: { key, signature, bytes in
                     (try? RS256Verifier(publicKeyPEM: key.pem))?.isValid(signature, of: bytes) ?? false
                 }
+            ),
+            own: OwnRoutes(
+                redis: redis,
+                prefix: options.prefix,
+                served: served,
+                pushes: JobPushes(
+                    redis: redis,
+                    prefix: options.prefix,
+                    logger: logger,
+                    mayBeApplied: mayBeApplied,
+                    entryCheck: entryCheck,
+                    newJobID: newJobID
+                ),
+                logger: logger
             ),
             isBehindProxy: options.isBehindProxy,
             meters: meters

@@ -11,6 +11,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     let legacy: LegacyRoute<Redis>
     let management: ManagementServing<Redis>
     let tokens: TokenRoute
+    let own: OwnRoutes<Redis>
     /// Whether every client has the address of one proxy.
     let isBehindProxy: Bool
     let meters: GatewayMetrics
@@ -20,15 +21,15 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     static func maximumBodyBytes(_ path: String) -> Int {
         if path == TokenRoute.path { return TokenGrant.maximumBytes }
         let isV1 = path.hasSuffix("/messages:send")
+        if case .jobs = OwnRoute(path: path) { return JobRequest.maximumBytes }
         return isV1 ? V1Request.maximumBytes : LegacyRoute<Redis>.maximumBytes
     }
 
     func answer(_ request: WebRequest) async -> WebReply {
         await meters.counted(request) {
+            if let route = OwnRoute(path: request.path) { return await own.answer(request, route, admit: admit) }
             let reply = await serve(request)
-            let answer = reply.answer
-            let headers = answer.headers.map { (name: $0.name, value: $0.value) }
-            var written = WebReply(status: answer.status, type: answer.type, bytes: answer.body, headers: headers)
+            var written = WebReply(reply.answer)
             written.onEnd = reply.onEnd
             return written
         }
@@ -126,7 +127,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
 
 extension KeyFault {
     /// - Parameter project: that the request names.
-    fileprivate func refusal(_ project: String) -> GatewayError {
+    func refusal(_ project: String) -> GatewayError {
         switch self {
         case .missing: .noKey
         case .wrong: .wrongKey

@@ -1,0 +1,188 @@
+internal import FanfareClient
+internal import FanfareCore
+internal import FanfareHTTP
+internal import FanfareJSON
+internal import FanfareModel
+internal import Logging
+internal import NIOConcurrencyHelpers
+internal import StreamWire
+
+/// `POST /v1/projects/{p}/jobs`: checks a job, pushes it, and waits for its end where the client asks for that.
+struct JobPushes<Redis: RedisSending>: Sendable {
+    private enum Push {
+        case pushed
+        /// Nothing is in Redis.
+        case refused
+        /// Whether the job is in Redis is not known.
+        case unknown
+    }
+
+    let redis: Redis
+    let prefix: String
+    /// The checks of a job of a project, as its workers make them.
+    let entryCheck: @Sendable (_ project: String) -> EntryCheck
+    /// Whether Redis may have run the command that ended with the error.
+    let mayBeApplied: @Sendable (any Error) -> Bool
+    let newJobID: @Sendable () -> String
+    let logger: Logger
+    private let waiting = NIOLockedValueBox(0)
+
+    /// Requests that wait for the end of their jobs at once: each asks Redis for itself.
+    private static var maximumWaiting: Int { 500 }
+    /// A push that may have been lost is repeated: its id makes that harmless.
+    private static var tries: Int { 25 }
+    private static var repeatPause: Duration { .milliseconds(200) }
+    private static var firstLook: Duration { .milliseconds(20) }
+    private static var longestLook: Duration { .milliseconds(500) }
+
+    init(
+        redis: Redis,
+        prefix: String,
+        logger: Logger,
+        mayBeApplied: @escaping @Sendable (any Error) -> Bool,
+        entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
+        newJobID: @escaping @Sendable () -> String
+    ) {
+        (self.redis, self.prefix, self.logger) = (redis, prefix, logger)
+        (self.mayBeApplied, self.entryCheck, self.newJobID) = (mayBeApplied, entryCheck, newJobID)
+    }
+
+    /// - Throws: a `ProblemDetails`, or the error of Redis before anything is there.
+    func answer(_ request: WebRequest, _ key: GatewayKey, _ project: String) async throws -> WebReply {
+        if request.isBodyTooLarge {
+            return WebReply(GatewayError.tooLarge(maximumBytes: JobRequest.maximumBytes).problem)
+        }
+        guard request.isBodyPlain, request.isJSON else { return WebReply(GatewayError.mediaType.problem) }
+        let query = try QueryParameters(request.queryText, ["check", "wait"])
+        let waitMs = try query.number("wait", in: 0...60_000) ?? 0
+        let isCheck = try query.flag("check")
+        var job = try JobRequest(request.body, headers: request.headers, maximumPriority: key.maximumPriority)
+        let outline: JobOutline
+        do throws(EntryFault) { outline = try entryCheck(project).check(job.fields) } catch {
+            throw ProblemDetails(error)
+        }
+        if isCheck { return .json(JSONObject([.init(key: "ok", value: true)] + outline.json.members)) }
+        guard waitMs > 0 else {
+            let id = job.setMissingID(newJobID())
+            return try await push(job, id, project) ?? pushed(id, project)
+        }
+        guard (outline.recipients ?? .max) <= JobRequest.maximumAwaited else {
+            let rule = "wait: only for a job of at most \(JobRequest.maximumAwaited) recipients"
+            throw ProblemDetails(422, outline.recipients.map { "\(rule), not \($0)" } ?? "\(rule), not an audience")
+        }
+        guard enter() else { return .unavailable("Too many requests wait for the end of their jobs.") }
+        defer { waiting.withLockedValue { $0 -= 1 } }
+        return try await pushAndWait(job, project, .milliseconds(waitMs))
+    }
+
+    private func enter() -> Bool {
+        waiting.withLockedValue { waiting in
+            guard waiting < Self.maximumWaiting else { return false }
+            waiting += 1
+            return true
+        }
+    }
+
+    // MARK: Push
+
+    /// - Returns: the answer if the job is not surely in Redis.
+    private func push(_ job: JobRequest, _ id: String, _ project: String) async throws -> WebReply? {
+        switch await push(job.fields, id, project) {
+        case .pushed: return nil
+        case .refused: return .unavailable("Redis did not take the job.")
+        case .unknown:
+            let location = ServedAnswer.Header("Location", OwnRoute.path(ofJob: id, in: project))
+            let problem = ProblemDetails(504, "Whether the job is in Redis is not known.", job: id)
+            return WebReply(problem.answer(headers: [location]))
+        }
+    }
+
+    private func push(_ fields: [(name: String, value: [UInt8])], _ id: String, _ project: String) async -> Push {
+        let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
+        var isDoubtful = false
+        for _ in 0..<Self.tries {
+            do {
+                _ = try await producer.add(fields: fields)
+                return .pushed
+            } catch {
+                isDoubtful = isDoubtful || mayBeApplied(error)
+                logger.warning(
+                    "A push failed.",
+                    metadata: ["project": "\(project)", "job": "\(id)", "error": "\(error)"]
+                )
+                guard isDoubtful else { return .refused }
+                try? await Task.sleep(for: Self.repeatPause)
+            }
+        }
+        return .unknown
+    }
+
+    private func pushed(_ id: String, _ project: String) -> WebReply {
+        let headers = [
+            (name: "Location", value: OwnRoute.path(ofJob: id, in: project)), (name: "X-Fanfare-Job", value: id),
+        ]
+        return .json(["id": .string(id), "project": .string(project)], status: 202, headers: headers)
+    }
+
+    // MARK: Wait
+
+    private func pushAndWait(_ job: JobRequest, _ project: String, _ wait: Duration) async throws -> WebReply {
+        var job = job
+        let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
+        // An id may be that of a job of long ago.
+        var earlier: JobStatus?
+        if let own = job.id { earlier = try await producer.status(of: own) }
+        let id = job.setMissingID(newJobID())
+        if let refusal = try await push(job, id, project) { return refusal }
+        let deadline = ContinuousClock.now + wait
+        var look = Self.firstLook
+        while ContinuousClock.now < deadline, !Task.isCancelled {
+            try? await Task.sleep(for: min(look, deadline - ContinuousClock.now))
+            look = min(look * 3 / 2, Self.longestLook)
+            guard let status = try? await producer.status(of: id), status.isOver, status.isNew(after: earlier) else {
+                continue
+            }
+            if status.state == .rejected {
+                throw ProblemDetails(rejection: status.reason ?? "rejected", job: id)
+            }
+            if let results = try? await results(of: status, producer.keys) {
+                return ended(status, results, project)
+            }
+        }
+        return pushed(id, project)
+    }
+
+    private func results(of status: JobStatus, _ keys: ProjectKeys) async throws -> [JSONValue] {
+        var reader = ResultReader(redis, keys, of: status)
+        var results: [JSONValue] = []
+        while Int64(results.count) < status.total {
+            let chunk = try await reader.next()
+            results += chunk.entries.lazy.flatMap(\.results).map { .object($0.json) }
+            if chunk.isEnd { break }
+        }
+        return results
+    }
+
+    private func ended(_ status: JobStatus, _ results: [JSONValue], _ project: String) -> WebReply {
+        var object = FleetJSON.object(status)
+        object["project"] = .string(project)
+        object["results"] = .array(results)
+        return .json(object, headers: [(name: "X-Fanfare-Job", value: status.id)])
+    }
+}
+
+extension JobStatus {
+    /// Whether this is the answer to a push, and not what was there before.
+    fileprivate func isNew(after earlier: JobStatus?) -> Bool {
+        guard let earlier else { return true }
+        return duplicates != earlier.duplicates || createdMs != earlier.createdMs
+    }
+}
+
+extension WebRequest {
+    /// Whether the body is JSON by its type, or has none.
+    fileprivate var isJSON: Bool {
+        guard let type = headers["content-type"] else { return true }
+        return type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased() == OwnRoute.json
+    }
+}
