@@ -121,7 +121,7 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
         _ = try await redis.reply(to: RedisCommand("SET", lifeKey(gateway), "1", "PX", String(Self.lifeMs)))
     }
 
-    /// Those of some gateways that live.
+    /// The gateways that live, of some.
     func living(_ gateways: Set<String>) async throws -> Set<String> {
         var living: Set<String> = []
         for other in gateways where try await redis.reply(to: RedisCommand("EXISTS", lifeKey(other))).integer == 1 {
