@@ -84,7 +84,7 @@ func tests(_ folder: String, _ floor: Floor) -> [Target] {
 /// C libraries of the system, each with its Debian package. Each is imported by exactly one Swift target.
 let systemLibraries: KeyValuePairs = [
     "CCurl": "libcurl4-openssl-dev", "CHiredis": "libhiredis-dev", "COpenSSL": "libssl-dev", "CYAML": "libyaml-dev",
-    "CNGHTTP2": "libnghttp2-dev", "CExpat": "libexpat1-dev",
+    "CNGHTTP2": "libnghttp2-dev", "CExpat": "libexpat1-dev", "CZLIB": "zlib1g-dev",
 ]
 
 /// The pure side: values and decisions. No I/O, no clock, no randomness of its own.
@@ -111,6 +111,7 @@ let transports: Floor = [
     "NGHTTP2Transport": ["FanfareModel", "EventLoop", "SocketTransport", "HTTPLanes", "CNGHTTP2", deque],
     "ExpatKit": ["FanfareXML", "CExpat"],
     "YAMLKit": ["CYAML"],
+    "ZlibKit": ["CZLIB"],
     "XMPPTransport": ["FanfareModel", "FanfareXML", "FCMWire", "ExpatKit", "EventLoop", "SocketTransport", deque],
     "RedisTransport": ["EventLoop", "FanfareModel", "StreamWire", "OpenSSLKit", "SocketTransport", "CHiredis", deque],
     // What the HTTP servers of this package have in common.
@@ -162,8 +163,8 @@ let gateway: Floor = [
     // HTTP in: a producer and a reader of Redis.
     "FanfareGateway": [
         "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel", "OpenSSLKit",
-        "StreamWire", hummingbird, logging, nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
-        nio("NIOTLS"), nioHTTP2("NIOHTTP2"), serviceLifecycle,
+        "StreamWire", "ZlibKit", hummingbird, logging, nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"),
+        nio("NIOPosix"), nio("NIOTLS"), nioHTTP2("NIOHTTP2"), serviceLifecycle,
     ]
 ]
 
@@ -212,6 +213,7 @@ let unitTests: Floor = [
     "RedisTransportTests": ["RedisTransport", "FanfareModel", "StreamWire", "TestSupport"],
     "YAMLKitTests": ["YAMLKit"],
     "ExpatKitTests": ["ExpatKit", "FanfareXML"],
+    "ZlibKitTests": ["ZlibKit", "TestSupport"],
     "FanfareJSONTests": ["FanfareJSON"],
     "FanfareTemplateTests": ["FanfareTemplate", "FanfareJSON", "FanfareModel"],
     "FCMWireTests": ["FCMWire", "FanfareJSON", "FanfareModel", "FanfareTemplate", "FanfareXML"],
