@@ -24,6 +24,8 @@ public enum GatewayError: Equatable, Sendable {
     case tooLarge(maximumBytes: Int)
     /// The body has a coding or a type that the gateway does not read.
     case mediaType
+    /// The body's coding cannot be undone.
+    case malformedBody(String)
     /// The key's rate of requests.
     case rate(retryAfterMs: Int64)
     /// Redis is away, there is a backlog, or too many requests wait. Only before the job is in Redis: SDKs repeat a 503.
@@ -54,6 +56,7 @@ public enum GatewayError: Equatable, Sendable {
         case .route: return GoogleError(.permissionDenied, "The gateway does not serve this path.")
         case .method(let allowed): return other(405, "Method not allowed; this path takes \(allowed).")
         case .tooLarge(let bytes): return other(413, "The request is too large: at most \(bytes) bytes.")
+        case .malformedBody(let fault): return GoogleError(.invalidArgument, "The body is \(fault).")
         case .mediaType: return other(415, "The body must be JSON, as it is or with gzip.")
         case .rate: return GoogleError(.resourceExhausted, "The key's rate of requests is exceeded.")
         case .unavailable(let cause, _): return GoogleError(.unavailable, cause)

@@ -1,10 +1,9 @@
-internal import FanfareCore
 internal import FanfareJSON
 internal import FanfareModel
 internal import FanfareTemplate
 
 /// The columns of a CSV file of recipients, as its header names them: `token` or `fid`, `variant`, and values.
-struct RecipientColumns {
+public struct RecipientColumns: Sendable {
     /// The column of the token or installation id.
     private let recipient: Int
     private let variant: Int?
@@ -19,13 +18,14 @@ struct RecipientColumns {
     /// `{"token":` or `{"fid":`.
     private let start: [UInt8]
 
+    private static let tokenStart = Array("{\"token\":".utf8)
     private static let advice = "a value's name is \(PlaceholderName.pattern)"
 
     /// - Parameters:
     ///   - zoneName: the name of the column of the zone; nil for none.
     ///   - isTokens: whether only the token counts, and the zone.
     /// - Throws: the first broken rule of the header.
-    init(header: CSVRecord, zone zoneName: String? = nil, isTokens: Bool = false) throws(CSVRecord.Fault) {
+    public init(header: CSVRecord, zone zoneName: String? = nil, isTokens: Bool = false) throws(CSVRecord.Fault) {
         if let fault = header.fault { throw fault }
         var (recipient, kind, variant): (Int?, RecipientKind, Int?) = (nil, .token, nil)
         var zone: Int?
@@ -97,7 +97,7 @@ struct RecipientColumns {
     }
 
     /// The recipient of a record as JSON.
-    func element(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
+    public func element(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
         if let fault = record.fault { throw fault }
         let excess = count < record.count ? (count..<record.count).first { !record.isBlank($0) } : nil
         guard record.count >= count, excess == nil else {
@@ -132,8 +132,11 @@ struct RecipientColumns {
         return json
     }
 
+    /// Whether a recipient has nothing but its token.
+    public var areTokens: Bool { values.isEmpty && variant == nil && start == Self.tokenStart }
+
     /// The zone of a record, and its byte; nil where no zone was asked for.
-    func zone(of record: CSVRecord) throws(CSVRecord.Fault) -> (name: String, offset: Int)? {
+    public func zone(of record: CSVRecord) throws(CSVRecord.Fault) -> (name: String, offset: Int)? {
         guard let zone else { return nil }
         let offset = record.offset(of: zone)
         guard !record.isBlank(zone) else {
@@ -143,7 +146,7 @@ struct RecipientColumns {
     }
 
     /// The token of a record, without a check.
-    func token(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
+    public func token(of record: CSVRecord) throws(CSVRecord.Fault) -> [UInt8] {
         if let fault = record.fault { throw fault }
         guard record.count >= count else {
             throw CSVRecord.Fault(offset: 0, rule: "\(record.count) cells, the header has \(count)")
@@ -159,14 +162,14 @@ struct RecipientColumns {
     }
 
     /// A recipient's fault as text. A value that every row lacks needs another header.
-    func reason(_ fault: EntryFault) -> String {
+    public func reason(_ fault: EntryFault) -> String {
         guard !fault.path.isEmpty else { return fault.rule }
         let isUnknown = fault.path.hasPrefix("vars.") && column(of: fault.path) == nil
         return fault.reason + (isUnknown ? "; the header has no column \(fault.path.dropFirst(5))" : "")
     }
 
     /// The column to which a path within the recipient's JSON belongs; nil for the whole recipient.
-    func column(of path: String) -> Int? {
+    public func column(of path: String) -> Int? {
         switch path {
         case "token", "fid": recipient
         case "variant": variant

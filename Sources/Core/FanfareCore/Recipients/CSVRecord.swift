@@ -1,10 +1,12 @@
 /// One record of a CSV file, RFC 4180: cells separated by commas, or by another byte. A cell in quotes may have commas, line breaks and, written
 /// twice, quotes.
-struct CSVRecord {
+public struct CSVRecord: Sendable {
     /// A broken rule, and the byte of ``source`` where it is broken.
-    struct Fault: Error, Equatable {
-        let offset: Int
-        let rule: String
+    public struct Fault: Error, Equatable, Sendable {
+        public let offset: Int
+        public let rule: String
+
+        public init(offset: Int, rule: String) { (self.offset, self.rule) = (offset, rule) }
     }
 
     private enum State { case plain, quoted, behindQuote }
@@ -18,21 +20,21 @@ struct CSVRecord {
     }
 
     /// The lines of the record as they stand in the file, without the end of the last one.
-    private(set) var source: [UInt8]
+    public private(set) var source: [UInt8]
     /// The line at which the record begins, counted from 1.
-    let firstLine: Int
+    public let firstLine: Int
     private let separator: UInt8
     private var cells: [Cell] = []
     private var state = State.plain
     /// The first broken rule. The record ends with its line.
-    private(set) var fault: Fault?
+    public private(set) var fault: Fault?
     /// Whether the record took the rest of the file with it.
-    private(set) var isAbandoned = false
+    public private(set) var isAbandoned = false
 
     private static let quote = UInt8(ascii: "\"")
 
     /// - Parameter line: without its line feed.
-    init(_ line: ArraySlice<UInt8>, firstLine: Int, separator: UInt8 = UInt8(ascii: ",")) {
+    public init(_ line: ArraySlice<UInt8>, firstLine: Int, separator: UInt8 = UInt8(ascii: ",")) {
         self.firstLine = firstLine
         self.separator = separator
         source = Array(line)
@@ -42,10 +44,10 @@ struct CSVRecord {
     }
 
     /// Whether the record continues in the next line, within quotes.
-    var isOpen: Bool { fault == nil && state == .quoted }
+    public var isOpen: Bool { fault == nil && state == .quoted }
 
     /// Appends the next line of an open record, without its line feed.
-    mutating func append(_ line: ArraySlice<UInt8>) {
+    public mutating func append(_ line: ArraySlice<UInt8>) {
         let start = source.count
         source.append(UInt8(ascii: "\n"))
         source.append(contentsOf: line)
@@ -53,27 +55,27 @@ struct CSVRecord {
     }
 
     /// Ends an open record that cannot continue: the quote of its last cell has no end.
-    mutating func abandon(_ rule: String) {
+    public mutating func abandon(_ rule: String) {
         fault = Fault(offset: cells.last?.start ?? 0, rule: rule)
         isAbandoned = true
     }
 
-    var count: Int { cells.count }
+    public var count: Int { cells.count }
 
     /// The byte at which a cell begins.
-    func offset(of cell: Int) -> Int { cells[cell].start }
+    public func offset(of cell: Int) -> Int { cells[cell].start }
 
     /// Whether a cell has no text.
-    func isEmpty(_ cell: Int) -> Bool { cells[cell].text.isEmpty }
+    public func isEmpty(_ cell: Int) -> Bool { cells[cell].text.isEmpty }
 
     /// Whether a cell has nothing, or white space only.
-    func isBlank(_ cell: Int) -> Bool { source[cells[cell].text].allSatisfy { $0 <= 0x20 } }
+    public func isBlank(_ cell: Int) -> Bool { source[cells[cell].text].allSatisfy { $0 <= 0x20 } }
 
     /// Whether no cell has text, as in the rows that spreadsheets write below the last one with text.
-    var isBlank: Bool { fault == nil && cells.indices.allSatisfy(isBlank) }
+    public var isBlank: Bool { fault == nil && cells.indices.allSatisfy(isBlank) }
 
     /// The text of a cell without its quotes; nil for a cell that is not UTF-8.
-    func text(_ cell: Int) -> String? {
+    public func text(_ cell: Int) -> String? {
         let (range, hasDoubledQuotes) = (cells[cell].text, cells[cell].hasDoubledQuotes)
         guard hasDoubledQuotes else { return String(validating: source[range], as: UTF8.self) }
         var (bytes, isFirstOfTwo) = ([UInt8](), false)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import fanfare
+@testable import FanfareCore
 
 @Suite struct CSVRecordTests {
     /// The first record of a text.

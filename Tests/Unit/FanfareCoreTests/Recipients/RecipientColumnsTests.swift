@@ -1,6 +1,6 @@
 import Testing
 
-@testable import fanfare
+@testable import FanfareCore
 
 @Suite struct RecipientColumnsTests {
     private func record(_ text: String) -> CSVRecord { CSVRecord(Array(text.utf8)[...], firstLine: 1) }
