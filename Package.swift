@@ -255,6 +255,11 @@ let integrationTests: Floor = [
         "FanfareAdmin", "FanfareConfiguration", "FanfareHTTP", "FanfareMetrics", "FanfareModel", "OpenSSLKit",
         "TestSupport", coreMetrics, hummingbird, logging, nio("NIOCore"), nio("NIOPosix"),
     ],
+    "FanfareGatewayTests": [
+        "FanfareGateway", "FanfareHTTP", "OpenSSLKit", "TestSupport", hummingbird, logging,
+        nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix"), nioHTTP2("NIOHPACK"),
+        serviceLifecycle,
+    ],
     // One suite for every engine.
     "HTTPTransportTests": [
         "TestSupport", "CurlTransport", "NGHTTP2Transport", "HTTPLanes", "EventLoop", "FanfareModel",

@@ -21,7 +21,8 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     private let desk: SendDesk<CountedRedis<Redis>>
     private let gate: NIOLockedValueBox<KeyGate>
     private let routes: GatewayRoutes<CountedRedis<Redis>>
-    private let tls: TLSServerContext?
+    /// nil for plain HTTP.
+    private let tls: NIOLockedValueBox<TLSServerContext>?
     private let meters: GatewayMetrics
     private let health: GatewayHealth
 
@@ -46,10 +47,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         newJobID: @escaping @Sendable () -> String
     ) throws {
         (self.options, self.logger) = (options, logger)
-        tls = try options.identity.map { certificate, key in
-            let identity = ServerIdentity(certificatePEM: certificate, keyPEM: key)
-            return try TLSServerContext(identity: identity, protocols: ["h2", "http/1.1"])
-        }
+        tls = try options.identity.map { NIOLockedValueBox(try Self.tls($0)) }
         gate = NIOLockedValueBox(KeyGate(keys))
         let meters = GatewayMetrics(registry, nowNs: nowNs)
         if let identity = options.identity { meters.setCertificate(pem: identity.certificate) }
@@ -105,6 +103,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
                 ),
                 logger: logger
             ),
+            audiences: AudienceRoute(redis: redis, served: served, newID: newJobID, logger: logger),
             isBehindProxy: options.isBehindProxy,
             meters: meters
         )
@@ -112,6 +111,20 @@ public struct Gateway<Redis: RedisSending>: Sendable {
 
     /// Replaces all keys.
     public func replaceKeys(_ keys: KeyTable) { gate.withLockedValue { $0.replaceKeys(keys) } }
+
+    /// Uses another certificate for new connections. Without TLS it does nothing.
+    ///
+    /// - Throws: the error of OpenSSL for a certificate that cannot be used; the old one stays.
+    public func replaceIdentity(_ identity: GatewayOptions.Identity) throws {
+        let context = try Self.tls(identity)
+        tls?.withLockedValue { $0 = context }
+        meters.setCertificate(pem: identity.certificate)
+    }
+
+    private static func tls(_ identity: GatewayOptions.Identity) throws -> TLSServerContext {
+        let identity = ServerIdentity(certificatePEM: identity.certificate, keyPEM: identity.key)
+        return try TLSServerContext(identity: identity, protocols: ["h2", "http/1.1"])
+    }
 
     /// Serves until it is stopped or the task is cancelled. A stop ends connections in order: requests that wait are
     /// answered.
@@ -124,7 +137,9 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         let responder = Responder(
             maximumBodyBytes: GatewayRoutes<CountedRedis<Redis>>.maximumBodyBytes,
             reads: { [routes] in routes.reads($0, path: $1) },
-            respond: { [routes] in await routes.answer($0) }
+            respond: { [routes] in await routes.answer($0) },
+            maximumStreamedBytes: GatewayRoutes<CountedRedis<Redis>>.maximumStreamedBytes,
+            stream: { [routes] in await routes.answer($0, $1) }
         )
         let connections = HTTPConnections(responder: responder, maximumConnections: options.maximumConnections)
         meters.followConnections { connections.open.withLockedValue { $0 } }
@@ -185,7 +200,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             )
         }
         return Server(
-            childChannelSetup: TLSChannel(tls: tls) { try connections.addAfterTLS(to: $0) },
+            childChannelSetup: TLSChannel(tls: tls.withLockedValue { $0 }) { try connections.addAfterTLS(to: $0) },
             configuration: configuration,
             onServerRunning: { onListening($0.localAddress?.port ?? 0) },
             eventLoopGroup: loops,

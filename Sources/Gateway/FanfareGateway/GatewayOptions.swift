@@ -5,9 +5,17 @@ public struct GatewayOptions: Sendable {
         case unix(path: String)
     }
 
+    /// A certificate and its key, in PEM.
+    public struct Identity: Equatable, Sendable {
+        public var certificate: String
+        public var key: String
+
+        public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
+    }
+
     public var address = Address.tcp(host: "127.0.0.1", port: 8470)
-    /// Certificate and key in PEM; nil for plain HTTP.
-    public var identity: (certificate: String, key: String)?
+    /// nil for plain HTTP.
+    public var identity: Identity?
     public var isBehindProxy = false
     /// How long a send waits for its result, milliseconds, 0 to 60,000.
     public var waitMs: Int64 = 4_000

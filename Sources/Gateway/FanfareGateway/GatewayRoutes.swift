@@ -12,6 +12,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     let management: ManagementServing<Redis>
     let tokens: TokenRoute
     let own: OwnRoutes<Redis>
+    let audiences: AudienceRoute<Redis>
     /// Whether every client has the address of one proxy.
     let isBehindProxy: Bool
     let meters: GatewayMetrics
@@ -25,8 +26,16 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         return isV1 ? V1Request.maximumBytes : LegacyRoute<Redis>.maximumBytes
     }
 
-    func answer(_ request: WebRequest) async -> WebReply {
+    /// Bytes of a body that is read as it comes; nil for a body that is read whole.
+    static func maximumStreamedBytes(_ request: WebRequest) -> Int? {
+        guard request.method == "PUT", AudiencePath(request.parts) != nil else { return nil }
+        return AudienceRoute<Redis>.maximumBytes
+    }
+
+    /// - Parameter body: of a request whose body is read as it comes.
+    func answer(_ request: WebRequest, _ body: RequestBody? = nil) async -> WebReply {
         await meters.counted(request) {
+            if let path = AudiencePath(request.parts) { return WebReply(await serve(request, path, body)) }
             if let route = OwnRoute(path: request.path) { return await own.answer(request, route, admit: admit) }
             let reply = await serve(request)
             var written = WebReply(reply.answer)
@@ -73,6 +82,18 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         } catch {
             return GatewayReply(ManagementAnswer.refusal(error.refusal(project), route: route))
         }
+    }
+
+    private func serve(_ request: WebRequest, _ path: AudiencePath, _ body: RequestBody?) async -> ServedAnswer {
+        guard ["PUT", "DELETE"].contains(request.method) else {
+            return AudienceAnswer.refusal(.method(allowed: "DELETE, PUT"))
+        }
+        do throws(KeyFault) {
+            try admit(request).permit(.push, on: path.project)
+        } catch {
+            return AudienceAnswer.refusal(error.refusal(path.project))
+        }
+        return await audiences.answer(request, path, body)
     }
 
     private func serveLegacy(_ request: WebRequest) async -> GatewayReply {

@@ -8,10 +8,7 @@ struct V1Route<Redis: RedisSending>: Sendable {
     let sends: SendRoute<Redis>
 
     func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> GatewayReply {
-        if request.isBodyTooLarge {
-            return GatewayReply(GatewayError.tooLarge(maximumBytes: V1Request.maximumBytes).v1Answer)
-        }
-        guard request.isBodyPlain else { return GatewayReply(GatewayError.mediaType.v1Answer) }
+        if let refusal = request.bodyRefusal(V1Request.maximumBytes) { return GatewayReply(refusal.v1Answer) }
         let message: V1Request
         let wanted: RequestedSend
         do throws(V1Fault) {
@@ -53,10 +50,7 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
     static var maximumBytes: Int { 1_048_576 }
 
     func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> GatewayReply {
-        if request.isBodyTooLarge {
-            return GatewayReply(GatewayError.tooLarge(maximumBytes: Self.maximumBytes).legacyAnswer)
-        }
-        guard request.isBodyPlain else { return GatewayReply(GatewayError.mediaType.legacyAnswer) }
+        if let refusal = request.bodyRefusal(Self.maximumBytes) { return GatewayReply(refusal.legacyAnswer) }
         let message: LegacyRequest
         do throws(LegacyFault) {
             message = try LegacyRequest(request.body, contentType: request.headers["content-type"])
@@ -98,6 +92,13 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
 }
 
 extension WebRequest {
-    /// Whether the body has no coding.
-    var isBodyPlain: Bool { headers["content-encoding"].map { $0 == "identity" } ?? true }
+    /// Why the body was not read; nil if it was.
+    ///
+    /// - Parameter maximumBytes: of the body, for the refusal.
+    func bodyRefusal(_ maximumBytes: Int) -> GatewayError? {
+        if isBodyTooLarge { return .tooLarge(maximumBytes: maximumBytes) }
+        if let bodyFault { return .malformedBody(bodyFault) }
+        let isPlain = headers["content-encoding"].map { $0.lowercased() == "identity" } ?? true
+        return isPlain ? nil : .mediaType
+    }
 }

@@ -9,40 +9,67 @@ internal import NIOPosix
 internal import NIOTLS
 internal import OpenSSLKit
 
-/// Makes the handlers of a connection: HTTP/1.1 or, where TLS negotiated it, HTTP/2.
+/// Timeouts of connections.
+struct HTTPTimes: Sendable {
+    /// Until a request is whole, from the connection's start or the request's first byte; of a streamed body, until more of
+    /// it comes.
+    var wholeRequest = TimeAmount.seconds(30)
+    /// Until the client has taken a part of an answer.
+    var answer = TimeAmount.seconds(180)
+    /// Of a connection without requests. Longer than the clients' own (Go: 90 s): a request on a connection that is being
+    /// closed is repeated.
+    var idle = TimeAmount.seconds(180)
+}
+
+/// Makes the handlers of a connection: HTTP/1.1 or HTTP/2, which TLS negotiates or the first bytes show.
 struct HTTPConnections: Sendable {
     /// SDKs open up to 500 requests a call and assume 100 streams before they have read the settings.
-    private static let maximumStreams = 250
+    static let maximumStreams = 250
     private static let maximumHeaderBytes = 32_768
+    private static let maximumHeaders = 200
     /// Clients reset what they gave up: hundreds at once at their timeout.
     private static let resetsPer30Seconds = 2_000
-    /// Longer than the clients' own (Go: 90 s): a request on a connection that is being closed is repeated.
-    private static let idle = TimeAmount.seconds(180)
+    private static let pingsPer30Seconds = 1_000
 
     let responder: Responder
     let maximumConnections: Int
+    private let times: HTTPTimes
     let open = NIOLockedValueBox(0)
     private let dates = HTTPDateText()
 
-    init(responder: Responder, maximumConnections: Int) {
-        (self.responder, self.maximumConnections) = (responder, maximumConnections)
+    init(responder: Responder, maximumConnections: Int, times: HTTPTimes = HTTPTimes()) {
+        (self.responder, self.maximumConnections, self.times) = (responder, maximumConnections, times)
     }
 
     /// Adds the handlers of a plain connection.
     func addPlain(to channel: any Channel) throws {
         guard admit(channel) else { return channel.close(promise: nil) }
-        try addHTTP1(to: channel)
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(HeldReads())
+        let clock = startClock(of: channel)
+        try pipeline.addHandler(ArrivalWatch(clock))
+        try pipeline.addHandler(
+            PlainStart { isHTTP2 in
+                if isHTTP2 { try addHTTP2(to: channel, clock) } else { try addHTTP1(to: channel, clock) }
+            }
+        )
     }
 
-    /// Adds the handlers that follow the one of TLS.
-    func addAfterTLS(to pipeline: ChannelPipeline.SynchronousOperations) throws {
+    /// Adds the handlers that follow the one of TLS. A connection counts from its start, before its handshake.
+    func addAfterTLS(to channel: any Channel) throws {
+        guard admit(channel) else { return channel.close(promise: nil) }
         let handler = ApplicationProtocolNegotiationHandler { result, channel in
             channel.eventLoop.makeCompletedFuture {
-                guard admit(channel) else { return channel.close(promise: nil) }
-                if result == .negotiated("h2") { try addHTTP2(to: channel) } else { try addHTTP1(to: channel) }
+                let clock = startClock(of: channel)
+                try channel.pipeline.syncOperations.addHandler(ArrivalWatch(clock))
+                if result == .negotiated("h2") {
+                    try addHTTP2(to: channel, clock)
+                } else {
+                    try addHTTP1(to: channel, clock)
+                }
             }
         }
-        try pipeline.addHandler(handler)
+        try channel.pipeline.syncOperations.addHandler(handler)
     }
 
     private func admit(_ channel: any Channel) -> Bool {
@@ -54,41 +81,62 @@ struct HTTPConnections: Sendable {
         return isAdmitted
     }
 
-    private func addHTTP1(to channel: any Channel) throws {
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(IdleStateHandler(allTimeout: Self.idle))
-        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-        try pipeline.addHandler(RequestGate.handler())
-        try pipeline.addHandler(IdleEnd())
-        try pipeline.addHandler(HTTPExchanges(responder: responder, dates: dates))
+    private func startClock(of channel: any Channel) -> RequestClock {
+        let clock = RequestClock(times.wholeRequest, on: channel.eventLoop) { channel.close(promise: nil) }
+        clock.start()
+        return clock
     }
 
-    private func addHTTP2(to channel: any Channel) throws {
+    private func addHTTP1(to channel: any Channel, _ clock: RequestClock) throws {
+        let pipeline = channel.pipeline.syncOperations
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        (limits.maxHeaderFieldSize, limits.maxHeaderListSize) = (Self.maximumHeaderBytes, Self.maximumHeaderBytes)
+        limits.maxHeaderFieldCount = Self.maximumHeaders
+        try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
+        try pipeline.configureHTTPServerPipeline(
+            withErrorHandling: true,
+            withEncoderConfiguration: .init(),
+            withDecoderLimitConfiguration: limits
+        )
+        try pipeline.addHandler(RequestGate.handler())
+        try pipeline.addHandler(IdleEnd())
+        try pipeline.addHandler(HTTPExchanges(responder: responder, dates: dates, times: times, clock: clock))
+    }
+
+    private func addHTTP2(to channel: any Channel, _ clock: RequestClock) throws {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.maximumStreams),
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: HTTP2Streams.hardLimit),
             HTTP2Setting(parameter: .maxHeaderListSize, value: Self.maximumHeaderBytes),
         ]
+        connection.controlFrameRateLimit.maximumCount = Self.pingsPer30Seconds
+        connection.maximumRecentlyResetStreams = Self.maximumStreams
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.streamResetFrameRateLimit.maximumCount = Self.resetsPer30Seconds
         stream.streamErrorRateLimit.maximumCount = Self.resetsPer30Seconds
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(IdleStateHandler(allTimeout: Self.idle))
+        let streams = HTTP2Streams(limit: Self.maximumStreams, clock: clock)
+        let bound = NIOLoopBound(streams, eventLoop: channel.eventLoop)
         let http2 = NIOHTTP2Handler(
             mode: .server,
             eventLoop: channel.eventLoop,
             connectionConfiguration: connection,
             streamConfiguration: stream
-        ) { [responder, dates] stream in
+        ) { [responder, dates, times] stream in
             stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
-                try stream.pipeline.syncOperations.addHandler(
-                    HTTPExchanges(responder: responder, dates: dates, isStream: true)
-                )
+                let pipeline = stream.pipeline.syncOperations
+                guard bound.value.admit(stream) else { return try pipeline.addHandler(RefusedStream()) }
+                try pipeline.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
+                let exchanges = HTTPExchanges(responder: responder, dates: dates, times: times, clock: nil) {
+                    bound.value.closed()
+                }
+                try pipeline.addHandler(exchanges)
             }
         }
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
+        try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
         try pipeline.addHandler(http2)
-        try pipeline.addHandler(HTTP2End())
+        try pipeline.addHandler(streams)
     }
 }
 
@@ -123,46 +171,5 @@ private final class IdleEnd: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is IdleStateHandler.IdleStateEvent { return context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
-    }
-}
-
-/// Ends an HTTP/2 connection in order: GOAWAY with the last stream, then the answers of the open streams, then the close.
-private final class HTTP2End: ChannelInboundHandler {
-    typealias InboundIn = HTTP2Frame
-    typealias OutboundOut = HTTP2Frame
-
-    private var streams: Set<HTTP2StreamID> = []
-    private var last = HTTP2StreamID.rootStream
-    private var isEnding = false
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        switch event {
-        case let created as NIOHTTP2StreamCreatedEvent:
-            streams.insert(created.streamID)
-            last = max(last, created.streamID)
-        case let closed as StreamClosedEvent:
-            streams.remove(closed.streamID)
-            if isEnding, streams.isEmpty { context.close(promise: nil) }
-        case is ChannelShouldQuiesceEvent: end(context)
-        // A peer that leaves its answers unread for so long is gone.
-        case is IdleStateHandler.IdleStateEvent:
-            if streams.isEmpty { end(context) } else { context.close(promise: nil) }
-        default: break
-        }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The HTTP/2 handler answers an error of one stream, such as a frame after its reset.
-        if error is NIOHTTP2Errors.StreamError { return }
-        context.close(promise: nil)
-    }
-
-    private func end(_ context: ChannelHandlerContext) {
-        guard !isEnding else { return }
-        isEnding = true
-        let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil)
-        context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: nil)
-        if streams.isEmpty { context.close(promise: nil) }
     }
 }

@@ -16,8 +16,7 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
         func refusal(_ refusal: GatewayError) -> GatewayReply {
             GatewayReply(ManagementAnswer.refusal(refusal, route: route))
         }
-        if request.isBodyTooLarge { return refusal(.tooLarge(maximumBytes: LegacyRoute<Redis>.maximumBytes)) }
-        guard request.isBodyPlain else { return refusal(.mediaType) }
+        if let cause = request.bodyRefusal(LegacyRoute<Redis>.maximumBytes) { return refusal(cause) }
         let call: ManagementCall
         do throws(EntryFault) {
             call = try ManagementCall(route, method: request.method, query: request.queryText, body: request.body)

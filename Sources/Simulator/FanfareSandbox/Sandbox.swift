@@ -96,16 +96,17 @@ public actor Sandbox {
         let http = try TLSServerContext(identity: certificate.server, protocols: ["h2", "http/1.1"])
         let data = Server(
             childChannelSetup: TLSChannel(tls: http) {
-                try $0.addHandler(HTTPNegotiation.handler(host: host))
+                try $0.pipeline.syncOperations.addHandler(HTTPNegotiation.handler(host: host))
             },
             configuration: ServerConfiguration(address: .hostname(options.listen, port: ports.data), backlog: 1_024),
             onServerRunning: { _ in onListening("data", ports.data) },
             eventLoopGroup: loops,
             logger: serverLogger
         )
+        let plain = try TLSServerContext(identity: certificate.server)
         let xmpp = Server(
-            childChannelSetup: TLSChannel(tls: try TLSServerContext(identity: certificate.server)) {
-                try $0.addHandler(XMPPHandler(host: host))
+            childChannelSetup: TLSChannel(tls: plain) {
+                try $0.pipeline.syncOperations.addHandler(XMPPHandler(host: host))
             },
             configuration: ServerConfiguration(address: .hostname(options.listen, port: ports.xmpp), backlog: 1_024),
             onServerRunning: { _ in onListening("xmpp", ports.xmpp) },

@@ -9,13 +9,15 @@ public struct TLSChannel: ServerChildChannel {
         public let channel: any Channel
     }
 
-    private let tls: TLSServerContext
-    private let addHandlers: @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+    private let tls: @Sendable () -> TLSServerContext
+    private let addHandlers: @Sendable (any Channel) throws -> Void
 
-    /// - Parameter addHandlers: adds the handlers that follow TLS.
+    /// - Parameters:
+    ///   - tls: the certificate of the next connection.
+    ///   - addHandlers: adds the handlers that follow TLS.
     public init(
-        tls: TLSServerContext,
-        addHandlers: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+        tls: @escaping @autoclosure @Sendable () -> TLSServerContext,
+        addHandlers: @escaping @Sendable (any Channel) throws -> Void
     ) {
         (self.tls, self.addHandlers) = (tls, addHandlers)
     }
@@ -24,9 +26,9 @@ public struct TLSChannel: ServerChildChannel {
         channel.eventLoop.makeCompletedFuture {
             // A half-closed connection gets no answers: its peer counts as gone.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(TLSHandler(context: self.tls))
-            try addHandlers(pipeline)
+            try channel.pipeline.syncOperations.addHandler(HeldReads())
+            try channel.pipeline.syncOperations.addHandler(TLSHandler(context: self.tls()))
+            try addHandlers(channel)
             return Value(channel: channel)
         }
     }

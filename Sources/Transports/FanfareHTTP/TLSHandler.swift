@@ -9,8 +9,7 @@ internal import OpenSSLKit
 /// written and the close_notify, and waits for the peer's for five seconds: closing a socket with unread bytes resets it,
 /// and the peer would lose the end of what was sent.
 ///
-/// A peer that does not read is not read from. Otherwise its key updates, each of which has an answer, would fill the
-/// memory.
+/// ``HeldReads`` stands before it: each of a peer's key updates has an answer.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -31,8 +30,6 @@ final class TLSHandler: ChannelDuplexHandler {
     private var unsentPromises: [EventLoopPromise<Void>] = []
     private var isFlushed = false
     private var didRead = false
-    /// A read that waits until the peer has read.
-    private var isReadHeld = false
     private var closePromise: EventLoopPromise<Void>?
     private var timeout: Scheduled<Void>?
 
@@ -60,16 +57,6 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    func read(context: ChannelHandlerContext) {
-        isReadHeld = !context.channel.isWritable
-        if !isReadHeld { context.read() }
-    }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if isReadHeld { read(context: context) }
-        context.fireChannelWritabilityChanged()
-    }
-
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard state != .closed else { return }
         do {
@@ -82,7 +69,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         // Part of a record is nothing to the handlers after this one, which would ask for more.
-        if !didRead { read(context: context) }
+        if !didRead { context.read() }
         didRead = false
         context.fireChannelReadComplete()
     }

@@ -47,7 +47,7 @@ import Testing
         logger.logLevel = .critical
         let (bound, announce) = AsyncStream<Int>.makeStream()
         let server = Server(
-            childChannelSetup: TLSChannel(tls: tls) { try $0.addHandler(Echo()) },
+            childChannelSetup: TLSChannel(tls: tls) { try $0.pipeline.syncOperations.addHandler(Echo()) },
             configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { announce.yield($0.localAddress?.port ?? 0) },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,

@@ -49,6 +49,7 @@ import Testing
             let file = try folder.write("ca.pem", try authority.certificatePEM())
             client = try TLSSession(context: TLSContext(files: TLSFiles(caFile: file)), host: "localhost")
             try channel.pipeline.syncOperations.addHandler(socketReads)
+            try channel.pipeline.syncOperations.addHandler(HeldReads())
             try channel.pipeline.syncOperations.addHandler(TLSHandler(context: TLSServerContext(identity: server)))
             try channel.pipeline.syncOperations.addHandler(events)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

@@ -22,7 +22,8 @@ struct GatewayRunCommand: AsyncParsableCommand {
             Google's SDKs work with another endpoint. It needs a worker that serves the project, and no credential of \
             Google. Any number of gateways may run.
 
-            Make a key for each producer with `fanfare gateway key add`. New and removed keys count within 10 seconds.
+            Make a key for each producer with `fanfare gateway key add`. New and removed keys count within 10 seconds, and so \
+            does another certificate for new connections.
 
             SIGTERM and SIGINT stop: no connection is accepted, and requests that wait are answered. Exits with 0 after \
             that, with 78 if the configuration cannot be used, and with 69 if the address cannot be listened on.
@@ -64,12 +65,13 @@ struct GatewayRunCommand: AsyncParsableCommand {
         Task { await admin.run(configuration.gateway.adminListen) }
         let redis = try await Self.connect(deployment, configuration, health, logger)
         defer { redis.close() }
-        let gateway = try Self.gateway(configuration, files.keys, redis, registry, health, logger)
+        let identity = try Self.identity(configuration)
+        let gateway = try Self.gateway(configuration, files.keys, identity, redis, registry, health, logger)
         let meters = ReloadMeters(registry)
         let (stops, stop) = AsyncStream<Void>.makeStream()
         let signals = StopSignals { stop.yield() }
         defer { signals.cancel() }
-        let watching = Task { await Self.watchKeys(source, files.keys, gateway, meters, logger) }
+        let watching = Task { await Self.watch(source, files.keys, identity, gateway, meters, logger) }
         defer { watching.cancel() }
         do {
             try await gateway.run(stops: stops) { port in
@@ -115,6 +117,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
     private static func gateway(
         _ configuration: Configuration,
         _ keys: KeyTable,
+        _ identity: GatewayOptions.Identity?,
         _ redis: RedisClient,
         _ registry: MetricRegistry,
         _ health: GatewayHealth,
@@ -131,9 +134,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         (options.maximumWaiting, options.maximumConnections) = (given.maximumWaiting, given.maximumConnections)
         options.prefix = configuration.prefix
         options.dedupeMs = configuration.retention.dedupeHours * 3_600_000
-        if let certificate = given.certificateFile, let key = given.keyFile, !given.isBehindProxy {
-            options.identity = try (pem(certificate), pem(key))
-        }
+        options.identity = identity
         let (projects, prefix) = (configuration.projects, configuration.prefix)
         return try Gateway(
             options: options,
@@ -151,6 +152,13 @@ struct GatewayRunCommand: AsyncParsableCommand {
         )
     }
 
+    /// The certificate that the gateway uses; nil for plain HTTP.
+    private static func identity(_ configuration: Configuration) throws -> GatewayOptions.Identity? {
+        let given = configuration.gateway
+        guard let certificate = given.certificateFile, let key = given.keyFile, !given.isBehindProxy else { return nil }
+        return GatewayOptions.Identity(certificate: try pem(certificate), key: try pem(key))
+    }
+
     private static func pem(_ file: ConfiguredFile) throws -> String {
         do throws(ConfigurationError) {
             return String(decoding: try file.read(limit: 1 << 20).bytes, as: UTF8.self)
@@ -159,29 +167,37 @@ struct GatewayRunCommand: AsyncParsableCommand {
         }
     }
 
-    /// Keys that were added or removed count within 10 s; a fault leaves all as they were.
-    private static func watchKeys(
+    /// Keys that were added or removed, and another certificate, count within 10 s; a fault leaves all as they were.
+    private static func watch(
         _ source: ConfigurationSource,
-        _ first: KeyTable,
+        _ firstKeys: KeyTable,
+        _ firstIdentity: GatewayOptions.Identity?,
         _ gateway: Gateway<RedisClient>,
         _ meters: ReloadMeters,
         _ logger: Logger
     ) async {
-        var known = first
+        var (knownKeys, knownPair) = (firstKeys, firstIdentity)
         var lastFault = ""
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(5))
             do {
-                let keys = try source.load().loadGateway().keys
-                if !lastFault.isEmpty || keys != known { meters.accepted(isPartial: false) }
+                let configuration = try source.load()
+                let keys = try configuration.loadGateway().keys
+                if !lastFault.isEmpty || keys != knownKeys { meters.accepted(isPartial: false) }
+                if knownPair != nil, let pair = try identity(configuration), pair != knownPair {
+                    try gateway.replaceIdentity(pair)
+                    knownPair = pair
+                    logger.info("The certificate was read again.")
+                }
+                if keys != knownKeys {
+                    gateway.replaceKeys(keys)
+                    knownKeys = keys
+                    logger.info("The keys were read again.", metadata: ["keys": "\(keys.keys.count)"])
+                }
                 lastFault = ""
-                guard keys != known else { continue }
-                gateway.replaceKeys(keys)
-                known = keys
-                logger.info("The keys were read again.", metadata: ["keys": "\(keys.keys.count)"])
             } catch {
                 if lastFault != "\(error)" {
-                    logger.error("The keys stay as they are.", metadata: ["error": "\(error)"])
+                    logger.error("Keys and certificate stay as they are.", metadata: ["error": "\(error)"])
                     meters.refused()
                 }
                 lastFault = "\(error)"

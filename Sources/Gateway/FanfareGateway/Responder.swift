@@ -1,0 +1,38 @@
+internal import FanfareHTTP
+internal import NIOHTTP1
+
+/// What answers requests, and the bounds of a request.
+struct Responder: Sendable {
+    /// Bytes of a body to a path, inflated; a longer one is reported as too large.
+    var maximumBodyBytes: @Sendable (_ path: String) -> Int
+    /// Whether the body of a request is read, by its `Authorization` header and path. Bodies of strangers are dropped as
+    /// they arrive.
+    var reads: @Sendable (_ authorization: String?, _ path: String) -> Bool
+    /// Is cancelled when the client is gone.
+    var respond: @Sendable (WebRequest) async -> WebReply
+    /// Bytes of a body that is passed on as it comes, inflated; nil for one that is read whole.
+    var maximumStreamedBytes: @Sendable (_ head: WebRequest) -> Int? = { _ in nil }
+    /// Answers a request whose body is passed on. Is cancelled when the client is gone.
+    var stream: @Sendable (_ head: WebRequest, RequestBody) async -> WebReply = { _, _ in
+        WebReply(status: 500, type: nil)
+    }
+}
+
+extension WebRequest {
+    /// A request without its body.
+    init(_ head: HTTPRequestHead, peer: String) {
+        let target = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var headers: [String: String] = [:]
+        for (name, value) in head.headers {
+            let name = name.lowercased()
+            headers[name] = headers[name].map { "\($0), \(value)" } ?? value
+        }
+        self.init(
+            method: head.method.rawValue,
+            path: String(target.first ?? ""),
+            queryText: target.count > 1 ? String(target[1]) : "",
+            headers: headers,
+            peer: peer
+        )
+    }
+}

@@ -1,0 +1,24 @@
+public import NIOCore
+
+/// Reads from a peer only while the peer reads: otherwise the answers to what it sends would fill the memory.
+///
+/// The first handler of a connection.
+public final class HeldReads: ChannelDuplexHandler {
+    public typealias InboundIn = ByteBuffer
+    public typealias OutboundIn = ByteBuffer
+
+    /// Whether a read waits until the peer has read.
+    private var isHeld = false
+
+    public init() {}
+
+    public func read(context: ChannelHandlerContext) {
+        isHeld = !context.channel.isWritable
+        if !isHeld { context.read() }
+    }
+
+    public func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isHeld { read(context: context) }
+        context.fireChannelWritabilityChanged()
+    }
+}

@@ -1,0 +1,99 @@
+import FanfareHTTP
+import NIOConcurrencyHelpers
+
+@testable import FanfareGateway
+
+/// Opens once, and stays open.
+final class Gate: Sendable {
+    private let state = NIOLockedValueBox((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+    func open() {
+        let waiting = state.withLockedValue { state in
+            defer { state = (true, []) }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLockedValue { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+}
+
+/// What the responder saw, in order.
+final class Seen<Value: Sendable>: Sendable {
+    private let box = NIOLockedValueBox<[Value]>([])
+    var all: [Value] { box.withLockedValue { $0 } }
+    func add(_ value: Value) { box.withLockedValue { $0.append(value) } }
+}
+
+/// Answers requests by their paths, and records what happens.
+struct TestAnswers: Sendable {
+    static let key = "Bearer key"
+
+    /// Opens for `/wait` and `/upload/later`.
+    let gate = Gate()
+    /// The requests in the order in which their answers were made.
+    let requests = Seen<WebRequest>()
+    /// How the answers ended.
+    let ends = Seen<Bool>()
+    /// How streamed bodies ended: their bytes, and the fault.
+    let bodies = Seen<(bytes: Int, fault: BodyFault?)>()
+    /// Pieces of streamed answers that were made.
+    let pieces = Seen<Int>()
+    /// The paths of requests whose clients left before the answer.
+    let leaves = Seen<String>()
+
+    var responder: Responder {
+        Responder(
+            maximumBodyBytes: { _ in 100_000 },
+            reads: { authorization, _ in authorization == Self.key },
+            respond: { await respond($0) },
+            maximumStreamedBytes: { $0.path.hasPrefix("/upload") ? 50_000_000 : nil },
+            stream: { await stream($0, $1) }
+        )
+    }
+
+    private func respond(_ request: WebRequest) async -> WebReply {
+        requests.add(request)
+        if request.path == "/wait" {
+            await withTaskCancellationHandler {
+                await gate.pass()
+            } onCancel: {
+                leaves.add(request.path)
+            }
+        }
+        var reply = WebReply.text(
+            "\(request.method) \(request.path) \(request.body.count)",
+            status: request.isBodyTooLarge ? 413 : request.bodyFault == nil ? 200 : 400
+        )
+        reply.onEnd = { ends.add($0) }
+        guard request.path == "/pieces" || request.path == "/broken" else { return reply }
+        reply.body = { write in
+            for piece in 0..<1_000 {
+                pieces.add(piece)
+                try await write([UInt8](repeating: 65, count: 50_000))
+                if request.path == "/broken" { throw BodyFault.left }
+            }
+        }
+        return reply
+    }
+
+    private func stream(_ head: WebRequest, _ body: RequestBody) async -> WebReply {
+        requests.add(head)
+        var (bytes, fault): (Int, BodyFault?) = (0, nil)
+        if head.path == "/upload/refused" { return WebReply.text("no", status: 403) }
+        if head.path == "/upload/later" { await gate.pass() }
+        do throws(BodyFault) {
+            while let piece = try await body.next() { bytes += piece.count }
+        } catch { fault = error }
+        bodies.add((bytes, fault))
+        return WebReply.text("\(bytes)", status: fault == nil ? 200 : 400)
+    }
+}
