@@ -52,7 +52,8 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         if request.isBodyTooLarge {
             return WebReply(GatewayError.tooLarge(maximumBytes: JobRequest.maximumBytes).problem)
         }
-        guard request.isBodyPlain, request.isJSON else { return WebReply(GatewayError.mediaType.problem) }
+        if let refusal = request.bodyRefusal(JobRequest.maximumBytes) { return WebReply(refusal.problem) }
+        guard request.isJSON else { return WebReply(GatewayError.mediaType.problem) }
         let query = try QueryParameters(request.queryText, ["check", "wait"])
         let waitMs = try query.number("wait", in: 0...60_000) ?? 0
         let isCheck = try query.flag("check")
