@@ -90,25 +90,37 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
 
     private func job(_ request: WebRequest, _ id: String, in project: String) async throws -> WebReply {
         _ = try QueryParameters(request.queryText, [])
-        guard let details = try await jobOperator(project).details(of: id) else {
-            let entry = try await untaken(id, in: project)
+        switch try await find(id, in: project, taken: { try await jobOperator(project).details(of: id) }) {
+        case .taken(let details): return .json(FleetJSON.object(details.progress, in: project, details: details))
+        case .pushed(let entry):
             var object: JSONObject = ["id": .string(id), "project": .string(project), "state": "waiting"]
             object["created_ms"] = StreamEntry.milliseconds(ofID: entry).map { .number(JSONNumber($0)) }
             object["reason"] = "no worker has taken it yet"
             return .json(object)
         }
-        return .json(FleetJSON.object(details.progress, in: project, details: details))
     }
 
-    /// The entry of a job that no worker has taken.
+    private enum Place<Taken> {
+        case taken(Taken)
+        /// No worker has taken the entry.
+        case pushed(entry: String)
+    }
+
+    /// Finds a job. A worker may take it after the first look, so that look is repeated.
     ///
+    /// - Parameter taken: looks among the jobs that workers have taken.
     /// - Throws: the answer for a job that does not exist.
-    private func untaken(_ id: String, in project: String) async throws -> String {
-        let keys = jobOperator(project).keys
-        guard let entry = try await PushedJobSearch.find(id, redis, keys) else {
-            throw ProblemDetails(404, "There is no such job, or it is no longer kept.", job: id)
+    private func find<Taken>(
+        _ id: String,
+        in project: String,
+        taken: () async throws -> Taken?
+    ) async throws -> Place<Taken> {
+        if let found = try await taken() { return .taken(found) }
+        if let entry = try await PushedJobSearch.find(id, redis, jobOperator(project).keys) {
+            return .pushed(entry: entry)
         }
-        return entry
+        if let found = try await taken() { return .taken(found) }
+        throw ProblemDetails(404, "There is no such job, or it is no longer kept.", job: id)
     }
 
     private func change(
@@ -123,30 +135,33 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
             (1...500).contains(text.unicodeScalars.count) ? text : nil
         }
         let jobs = jobOperator(project, by: key)
-        let reply: JobControlReply
-        switch control {
-        case .cancel: reply = try await jobs.cancel(id, reason: reason ?? "")
-        case .pause: reply = try await jobs.pause(id, reason: reason ?? "")
-        case .resume: reply = try await jobs.resume(id, reason: reason ?? "")
+        let place = try await find(id, in: project) {
+            let reply =
+                switch control {
+                case .cancel: try await jobs.cancel(id, reason: reason ?? "")
+                case .pause: try await jobs.pause(id, reason: reason ?? "")
+                case .resume: try await jobs.resume(id, reason: reason ?? "")
+                }
+            return reply == .missing ? nil : reply
         }
         logger.notice(
             "A client changed a job.",
             metadata: ["action": "\(control)", "project": "\(project)", "job": "\(id)", "key": "\(key.name)"]
         )
-        switch reply {
-        case .ok(let state): return .json(["id": .string(id), "state": .string(state)])
-        case .over(let state): throw ProblemDetails(409, "The job is over already, or ending: \(state).", job: id)
-        case .parked: throw ProblemDetails(409, "The job is parked: it needs an operator.", job: id)
-        case .missing:
-            _ = try await untaken(id, in: project)
-            throw ProblemDetails(409, "No worker has taken the job yet.", job: id)
+        switch place {
+        case .taken(.ok(let state)): return .json(["id": .string(id), "state": .string(state)])
+        case .taken(.over(let state)):
+            throw ProblemDetails(409, "The job is over already, or ending: \(state).", job: id)
+        case .taken(.parked): throw ProblemDetails(409, "The job is parked: it needs an operator.", job: id)
+        case .taken(.missing), .pushed: throw ProblemDetails(409, "No worker has taken the job yet.", job: id)
         }
     }
 
     // MARK: Results
 
-    private func status(of id: String, in project: String) async throws -> JobStatus? {
-        try await jobOperator(project).progress(of: id)?.status
+    /// The status of a job, or its entry if no worker has taken it.
+    private func status(of id: String, in project: String) async throws -> Place<JobStatus> {
+        try await find(id, in: project) { try await jobOperator(project).progress(of: id)?.status }
     }
 
     private func filter(_ query: QueryParameters) throws -> ResultFilter {
@@ -162,9 +177,12 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         let query = try QueryParameters(request.queryText, ["after", "limit", "status"])
         let (after, filter) = try (cursor(query), filter(query))
         let limit = Int(try query.number("limit", in: 1...10_000) ?? 1_000)
-        guard let status = try await status(of: id, in: project) else {
+        let status: JobStatus
+        switch try await self.status(of: id, in: project) {
+        case .taken(let taken): status = taken
+        case .pushed(let entry):
             // Its results are written later than its entry.
-            let start = ResultPage.Cursor(entry: try await untaken(id, in: project), given: 0)
+            let start = ResultPage.Cursor(entry: entry, given: 0)
             return .json(["results": .array([]), "next": .string((after ?? start).text)])
         }
         let keys = jobOperator(project).keys
@@ -181,8 +199,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         let query = try QueryParameters(request.queryText, ["after", "limit", "status"])
         let (after, filter) = try (cursor(query), filter(query))
         let limit = try query.number("limit", in: 1...10_000).map(Int.init) ?? .max
-        guard let status = try await status(of: id, in: project) else {
-            _ = try await untaken(id, in: project)
+        guard case .taken(let status) = try await status(of: id, in: project) else {
             return WebReply(status: 200, type: OwnRoute.ndjson)
         }
         let keys = jobOperator(project).keys

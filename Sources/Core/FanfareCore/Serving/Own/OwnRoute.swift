@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// A path of Fanfare's own API (contract 8), except those of audiences.
+/// A path of Fanfare's own API (contract 8). The paths of audiences have a type of their own.
 public enum OwnRoute: Equatable, Sendable {
     public enum Control: String, CaseIterable, Sendable { case cancel, pause, resume }
 
