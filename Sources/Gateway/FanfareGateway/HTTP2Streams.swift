@@ -4,7 +4,7 @@ internal import NIOHTTP2
 /// The streams of an HTTP/2 connection, and its end in order: GOAWAY with the last stream, then the answers of the open
 /// streams, then the close.
 ///
-/// A stream above the limit is refused: the client repeats it, and the connection goes on. The HTTP/2 handler's own limit
+/// A stream above the limit is refused: the client repeats it, and the connection continues. The HTTP/2 handler's own limit
 /// ends the connection, so that it is told a higher one than the client; see ``AdvertisedStreams``.
 final class HTTP2Streams: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
