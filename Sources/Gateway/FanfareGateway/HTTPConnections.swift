@@ -92,6 +92,8 @@ struct HTTPConnections: Sendable {
         var limits = NIOHTTPDecoderLimitConfiguration()
         (limits.maxHeaderFieldSize, limits.maxHeaderListSize) = (Self.maximumHeaderBytes, Self.maximumHeaderBytes)
         limits.maxHeaderFieldCount = Self.maximumHeaders
+        let sent = SentAnswers()
+        try pipeline.addHandler(sent)
         try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
         try pipeline.configureHTTPServerPipeline(
             withErrorHandling: true,
@@ -100,7 +102,9 @@ struct HTTPConnections: Sendable {
         )
         try pipeline.addHandler(RequestGate.handler())
         try pipeline.addHandler(IdleEnd())
-        try pipeline.addHandler(HTTPExchanges(responder: responder, dates: dates, times: times, clock: clock))
+        try pipeline.addHandler(
+            HTTPExchanges(responder: responder, dates: dates, times: times, sent: sent, clock: clock)
+        )
     }
 
     private func addHTTP2(to channel: any Channel, _ clock: RequestClock) throws {
@@ -115,7 +119,8 @@ struct HTTPConnections: Sendable {
         stream.streamResetFrameRateLimit.maximumCount = Self.resetsPer30Seconds
         stream.streamErrorRateLimit.maximumCount = Self.resetsPer30Seconds
         let streams = HTTP2Streams(limit: Self.maximumStreams, clock: clock)
-        let bound = NIOLoopBound(streams, eventLoop: channel.eventLoop)
+        let sent = SentAnswers()
+        let bound = NIOLoopBound((streams, sent), eventLoop: channel.eventLoop)
         let http2 = NIOHTTP2Handler(
             mode: .server,
             eventLoop: channel.eventLoop,
@@ -124,15 +129,18 @@ struct HTTPConnections: Sendable {
         ) { [responder, dates, times] stream in
             stream.eventLoop.makeCompletedFuture {
                 let pipeline = stream.pipeline.syncOperations
-                guard bound.value.admit(stream) else { return try pipeline.addHandler(RefusedStream()) }
+                let (streams, sent) = bound.value
+                guard streams.admit(stream) else { return try pipeline.addHandler(RefusedStream()) }
                 try pipeline.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
-                let exchanges = HTTPExchanges(responder: responder, dates: dates, times: times, clock: nil) {
-                    bound.value.closed()
-                }
-                try pipeline.addHandler(exchanges)
+                try pipeline.addHandler(
+                    HTTPExchanges(responder: responder, dates: dates, times: times, sent: sent, clock: nil) {
+                        streams.closed()
+                    }
+                )
             }
         }
         let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(sent)
         try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
         try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
         try pipeline.addHandler(http2)

@@ -34,6 +34,7 @@ final class HTTPExchanges: ChannelDuplexHandler {
     private let responder: Responder
     private let dates: HTTPDateText
     private let times: HTTPTimes
+    private let sent: SentAnswers
     private let isStream: Bool
     private var clock: RequestClock?
 
@@ -60,10 +61,11 @@ final class HTTPExchanges: ChannelDuplexHandler {
         responder: Responder,
         dates: HTTPDateText,
         times: HTTPTimes,
+        sent: SentAnswers,
         clock: RequestClock?,
         onEnd: (() -> Void)? = nil
     ) {
-        (self.responder, self.dates, self.times) = (responder, dates, times)
+        (self.responder, self.dates, self.times, self.sent) = (responder, dates, times, sent)
         (self.clock, isStream, self.onEnd) = (clock, clock == nil, onEnd)
     }
 
@@ -319,8 +321,10 @@ final class HTTPExchanges: ChannelDuplexHandler {
         answering = nil
         let written = promise(context)
         if let onEnd = reply.onEnd {
+            let bound = NIOLoopBound((sent, context.eventLoop), eventLoop: context.eventLoop)
             written.futureResult.whenComplete { result in
-                if case .success = result { onEnd(true) } else { onEnd(false) }
+                let (sent, loop) = bound.value
+                if case .success = result { sent.add(onEnd, on: loop) } else { onEnd(false) }
             }
         }
         if case .none = body {

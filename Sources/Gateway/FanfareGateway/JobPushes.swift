@@ -49,9 +49,6 @@ struct JobPushes<Redis: RedisSending>: Sendable {
 
     /// - Throws: a `ProblemDetails`, or the error of Redis before anything is there.
     func answer(_ request: WebRequest, _ key: GatewayKey, _ project: String) async throws -> WebReply {
-        if request.isBodyTooLarge {
-            return WebReply(GatewayError.tooLarge(maximumBytes: JobRequest.maximumBytes).problem)
-        }
         if let refusal = request.bodyRefusal(JobRequest.maximumBytes) { return WebReply(refusal.problem) }
         guard request.isJSON else { return WebReply(GatewayError.mediaType.problem) }
         let query = try QueryParameters(request.queryText, ["check", "wait"])
