@@ -9,12 +9,6 @@ internal import StreamWire
 ///
 /// An audience is written in pieces to a draft that expires, and appears whole or not at all.
 struct AudienceRoute<Redis: RedisSending>: Sendable {
-    private enum Ending: Error {
-        case body(BodyFault)
-        case line(AudienceReader.Fault)
-        case redis(any Error)
-    }
-
     /// Of an audience, inflated.
     static var maximumBytes: Int { 1 << 30 }
     private static var pieceElements: Int { 1_000 }
@@ -49,7 +43,7 @@ struct AudienceRoute<Redis: RedisSending>: Sendable {
         }
         guard let body else { return AudienceAnswer.refusal(.tooLarge(maximumBytes: Self.maximumBytes)) }
         let draft = path.draft(newID())
-        do throws(Ending) {
+        do throws(AudienceEnding) {
             return try await store(body, form, path, draft, expirySeconds: seconds)
         } catch {
             // The task may be cancelled.
@@ -82,7 +76,7 @@ struct AudienceRoute<Redis: RedisSending>: Sendable {
         _ path: AudiencePath,
         _ draft: String,
         expirySeconds: Int64
-    ) async throws(Ending) -> ServedAnswer {
+    ) async throws(AudienceEnding) -> ServedAnswer {
         var reader = AudienceReader(form)
         var elements: [[UInt8]] = []
         var (count, waiting) = (0, 0)
@@ -111,12 +105,12 @@ struct AudienceRoute<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func next(_ body: RequestBody) async throws(Ending) -> [UInt8]? {
+    private func next(_ body: RequestBody) async throws(AudienceEnding) -> [UInt8]? {
         do throws(BodyFault) { return try await body.next() } catch { throw .body(error) }
     }
 
     /// Appends the elements to the draft, and empties them.
-    private func push(_ elements: inout [[UInt8]], to draft: String, _ count: inout Int) async throws(Ending) {
+    private func push(_ elements: inout [[UInt8]], to draft: String, _ count: inout Int) async throws(AudienceEnding) {
         var rest = elements[...]
         while !rest.isEmpty {
             let piece = rest.prefix(Self.pieceElements)
@@ -139,4 +133,11 @@ struct AudienceRoute<Redis: RedisSending>: Sendable {
 /// The draft expired, or a part of it was written twice.
 private struct DraftLost: Error, CustomStringConvertible {
     var description: String { "The draft of an audience is not as it was written." }
+}
+
+/// Why an audience is not written. In the generic type, it makes the optimiser of Swift 6.3 fail.
+private enum AudienceEnding: Error {
+    case body(BodyFault)
+    case line(AudienceReader.Fault)
+    case redis(any Error)
 }

@@ -141,6 +141,7 @@ struct HTTPConnections: Sendable {
         }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(sent)
+        try pipeline.addHandler(FlushTogether())
         try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
         try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
         try pipeline.addHandler(http2)

@@ -2,10 +2,17 @@ internal import FanfareClient
 internal import FanfareCore
 internal import FanfareModel
 
+/// A job that is no message. It is shared: a copy in each frame of a request that waits would take kilobytes.
+final class PreparedJob: Sendable {
+    let push: PushJob
+
+    init(_ push: PushJob) { self.push = push }
+}
+
 extension JoinKey {
     /// - Parameter prepared: the job itself, where it is no message.
-    func job(to recipients: [String], id: String?, _ prepared: PushJob?) -> PushJob {
-        var job = prepared ?? PushJob(target: target(recipients), message: message)
+    func job(to recipients: [String], id: String?, _ prepared: PreparedJob?) -> PushJob {
+        var job = prepared?.push ?? PushJob(target: target(recipients), message: message)
         if prepared == nil { (job.format, job.validateOnly, job.delivery) = (format, validateOnly, delivery) }
         (job.id, job.results, job.priority, job.expiresAt) = (id, .all, priority, expiresAt)
         return job

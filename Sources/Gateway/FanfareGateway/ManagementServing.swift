@@ -37,7 +37,7 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
             message: [],
             format: .v1,
             validateOnly: false,
-            job: job,
+            job: PreparedJob(job),
             options: options
         )
         return await sends.send(wanted, request, key: key, project: project) { end in

@@ -12,7 +12,7 @@ extension SendDesk {
     private static var lookPause: Duration { .milliseconds(50) }
 
     /// Pushes a job until Redis has it. A push that may have been lost is repeated: the job's id makes that harmless.
-    func push(_ job: Job, id: String, _ prepared: PushJob?) async {
+    func push(_ job: Job, id: String, _ prepared: PreparedJob?) async {
         var job = job
         let key = job.key
         await tail.follow(key.project)
@@ -41,7 +41,7 @@ extension SendDesk {
         }
     }
 
-    private func push(_ job: Job, _ id: String, _ prepared: PushJob?) async throws
+    private func push(_ job: Job, _ id: String, _ prepared: PreparedJob?) async throws
         -> [RequestRecords<Redis>.Conflict]
     {
         let project = job.key.project

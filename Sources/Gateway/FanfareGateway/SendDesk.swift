@@ -14,7 +14,7 @@ struct WantedSend: Sendable {
     /// The id of a job of its own; nil for a send that may share one.
     var id: String?
     /// The job itself, where it is no message to ``recipients``; it is one of its own.
-    var job: PushJob?
+    var job: PreparedJob?
     /// How long the request waits for its results.
     var waitNs: UInt64
     /// The key of its fingerprint; nil for a request that equal ones need not find.
@@ -78,7 +78,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     }
 
     typealias Job = JoinWindow<UInt64>.Job
-    typealias NamedJob = (id: String, job: Job, push: PushJob?)
+    typealias NamedJob = (id: String, job: Job, push: PreparedJob?)
 
     let state = NIOLockedValueBox(State())
     let records: RequestRecords<Redis>

@@ -12,7 +12,7 @@ struct RequestedSend {
     var format: MessageFormat
     var validateOnly: Bool
     /// The job itself, where it is no message.
-    var job: PushJob?
+    var job: PreparedJob?
     var options: SendOptions
 }
 
