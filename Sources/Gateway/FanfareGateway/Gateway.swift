@@ -27,11 +27,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     private let health: GatewayHealth
 
     /// - Parameters:
-    ///   - mayBeApplied: whether Redis may have run the command that ended with the error.
-    ///   - entryCheck: the checks of a job of a project, as its workers make them.
-    ///   - nowNs: a clock that is never set.
-    ///   - nowSeconds: Unix time, for the times in assertions.
-    ///   - newJobID: a unique id with each call.
+    ///   - inputs: clocks, ids and rules.
     /// - Throws: the error of OpenSSL for a certificate that cannot be used.
     public init(
         options: GatewayOptions,
@@ -40,23 +36,19 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         registry: MetricRegistry,
         health: GatewayHealth,
         logger: Logger,
-        mayBeApplied: @escaping @Sendable (any Error) -> Bool,
-        entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
-        nowNs: @escaping @Sendable () -> UInt64,
-        nowSeconds: @escaping @Sendable () -> Int64,
-        newJobID: @escaping @Sendable () -> String
+        inputs: GatewayInputs
     ) throws {
         (self.options, self.logger) = (options, logger)
         tls = try options.identity.map { NIOLockedValueBox(try Self.tls($0)) }
         gate = NIOLockedValueBox(KeyGate(keys))
-        let meters = GatewayMetrics(registry, nowNs: nowNs)
+        let meters = GatewayMetrics(registry, nowNs: inputs.nowNs)
         if let identity = options.identity { meters.setCertificate(pem: identity.certificate) }
         let redis = CountedRedis(redis: redis, meters: meters)
         (self.meters, self.redis, self.health) = (meters, redis, health)
         let records = RequestRecords(
             redis: redis,
             prefix: options.prefix,
-            gateway: newJobID().filter { $0 != "." },
+            gateway: inputs.newJobID().filter { $0 != "." },
             dedupeMs: options.dedupeMs
         )
         desk = SendDesk(
@@ -64,16 +56,13 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             maximumWaiting: options.maximumWaiting,
             meters: meters,
             logger: logger,
-            mayBeApplied: mayBeApplied,
-            nowNs: nowNs,
-            newJobID: newJobID
+            inputs: inputs
         )
         let served = ServedProjects(redis: redis, prefix: options.prefix)
         let sends = SendRoute(
             desk: desk,
-            records: records,
             served: served,
-            entryCheck: entryCheck,
+            entryCheck: inputs.entryCheck,
             waitMs: options.waitMs,
             logger: logger
         )
@@ -82,28 +71,15 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             v1: V1Route(sends: sends),
             legacy: LegacyRoute(sends: sends),
             management: ManagementServing(sends: sends),
-            tokens: TokenRoute(
-                gate: gate,
-                now: { GateTime(nanoseconds: nowNs(), seconds: nowSeconds()) },
-                isSigned: { key, signature, bytes in
-                    (try? RS256Verifier(publicKeyPEM: key.pem))?.isValid(signature, of: bytes) ?? false
-                }
-            ),
+            tokens: TokenRoute(gate: gate, inputs),
             own: OwnRoutes(
                 redis: redis,
                 prefix: options.prefix,
                 served: served,
-                pushes: JobPushes(
-                    redis: redis,
-                    prefix: options.prefix,
-                    logger: logger,
-                    mayBeApplied: mayBeApplied,
-                    entryCheck: entryCheck,
-                    newJobID: newJobID
-                ),
+                pushes: JobPushes(records: records, logger: logger, inputs: inputs),
                 logger: logger
             ),
-            audiences: AudienceRoute(redis: redis, served: served, newID: newJobID, logger: logger),
+            audiences: AudienceRoute(redis: redis, served: served, newID: inputs.newJobID, logger: logger),
             isBehindProxy: options.isBehindProxy,
             meters: meters
         )

@@ -25,6 +25,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     let mayBeApplied: @Sendable (any Error) -> Bool
     let newJobID: @Sendable () -> String
     let logger: Logger
+    private let records: RequestRecords<Redis>
     private let waiting = NIOLockedValueBox(0)
 
     /// Requests that wait for the end of their jobs at once: each asks Redis for itself.
@@ -35,16 +36,9 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     private static var firstLook: Duration { .milliseconds(20) }
     private static var longestLook: Duration { .milliseconds(500) }
 
-    init(
-        redis: Redis,
-        prefix: String,
-        logger: Logger,
-        mayBeApplied: @escaping @Sendable (any Error) -> Bool,
-        entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
-        newJobID: @escaping @Sendable () -> String
-    ) {
-        (self.redis, self.prefix, self.logger) = (redis, prefix, logger)
-        (self.mayBeApplied, self.entryCheck, self.newJobID) = (mayBeApplied, entryCheck, newJobID)
+    init(records: RequestRecords<Redis>, logger: Logger, inputs: GatewayInputs) {
+        (redis, prefix, self.records, self.logger) = (records.redis, records.prefix, records, logger)
+        (mayBeApplied, entryCheck, newJobID) = (inputs.mayBeApplied, inputs.entryCheck, inputs.newJobID)
     }
 
     /// - Throws: a `ProblemDetails`, or the error of Redis before anything is there.
@@ -60,6 +54,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
             throw ProblemDetails(error)
         }
         if isCheck { return .json(JSONObject([.init(key: "ok", value: true)] + outline.json.members)) }
+        try await checkID(job, request, key, project)
         guard waitMs > 0 else {
             let id = job.setMissingID(newJobID())
             return try await push(job, id, project) ?? pushed(id, project)
@@ -71,6 +66,21 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         guard enter() else { return .unavailable("Too many requests wait for the end of their jobs.") }
         defer { waiting.withLockedValue { $0 -= 1 } }
         return try await pushAndWait(job, project, .milliseconds(waitMs))
+    }
+
+    /// An `Idempotency-Key` belongs to one body.
+    private func checkID(
+        _ job: JobRequest,
+        _ request: WebRequest,
+        _ key: GatewayKey,
+        _ project: String
+    ) async throws {
+        guard request.headers["idempotency-key"] != nil, let id = job.id else { return }
+        let path = "\(request.method) \(request.path)"
+        let identity = DuplicateRule.identity(key: key.name, project: project, path: path, body: request.body)
+        if try await records.isTaken(id, by: identity, project: project) {
+            throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
+        }
     }
 
     private func enter() -> Bool {

@@ -82,6 +82,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
 
     let state = NIOLockedValueBox(State())
     let records: RequestRecords<Redis>
+    /// Whether Redis may have run the command that ended with the error.
     let mayBeApplied: @Sendable (any Error) -> Bool
     let nowNs: @Sendable () -> UInt64
     let tail: ResultTail<Redis>
@@ -104,19 +105,17 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     /// A request that has waited so long asks what became of its job.
     private static var doubtNs: UInt64 { 300_000_000 }
 
-    /// - Parameter mayBeApplied: whether Redis may have run the command that ended with the error.
     init(
         records: RequestRecords<Redis>,
         maximumWaiting: Int,
         meters: GatewayMetrics,
         logger: Logger,
-        mayBeApplied: @escaping @Sendable (any Error) -> Bool,
-        nowNs: @escaping @Sendable () -> UInt64,
-        newJobID: @escaping @Sendable () -> String
+        inputs: GatewayInputs
     ) {
         (redis, prefix) = (records.redis, records.prefix)
         (self.records, self.maximumWaiting, self.logger) = (records, maximumWaiting, logger)
-        (self.mayBeApplied, self.nowNs, self.newJobID, self.meters) = (mayBeApplied, nowNs, newJobID, meters)
+        (mayBeApplied, nowNs, newJobID) = (inputs.mayBeApplied, inputs.nowNs, inputs.newJobID)
+        self.meters = meters
         tail = ResultTail(redis: redis, prefix: prefix, logger: logger)
     }
 

@@ -33,7 +33,6 @@ struct SendRoute<Redis: RedisSending>: Sendable {
     }
 
     let desk: SendDesk<Redis>
-    let records: RequestRecords<Redis>
     let served: ServedProjects<Redis>
     /// The checks of a job of a project, as its workers make them.
     let entryCheck: @Sendable (_ project: String) -> EntryCheck
@@ -69,7 +68,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         )
         do {
             guard try await served.contains(project) else { return refused(.project(project)) }
-            if let ownID, try await records.isTaken(ownID, by: identity, project: project) {
+            if let ownID, try await desk.records.isTaken(ownID, by: identity, project: project) {
                 return GatewayReply(answer(.fault(EntryFault("id", "belongs to a request with another body"))))
             }
         } catch {
@@ -84,10 +83,10 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             id: ownID ?? (isList && wanted.job == nil ? nil : desk.newJobID()),
             job: wanted.job,
             waitNs: UInt64(wanted.options.waitMs) * 1_000_000,
-            recordKey: ownID == nil ? records.key(of: identity, project: project) : nil
+            recordKey: ownID == nil ? desk.records.key(of: identity, project: project) : nil
         )
         let (number, end) = await desk.send(send)
-        if case .rejected = end, let ownID { await records.free(ownID, project: project) }
+        if case .rejected = end, let ownID { await desk.records.free(ownID, project: project) }
         return await reply(to: number, end, project, answer)
     }
 

@@ -14,6 +14,14 @@ struct TokenRoute: Sendable {
     /// Whether `signature` is that of a public key, of the given bytes.
     let isSigned: @Sendable (_ key: PublicKeyText, _ signature: [UInt8], _ bytes: [UInt8]) -> Bool
 
+    init(gate: NIOLockedValueBox<KeyGate>, _ inputs: GatewayInputs) {
+        self.gate = gate
+        now = { GateTime(nanoseconds: inputs.nowNs(), seconds: inputs.nowSeconds()) }
+        isSigned = { key, signature, bytes in
+            (try? RS256Verifier(publicKeyPEM: key.pem))?.isValid(signature, of: bytes) ?? false
+        }
+    }
+
     /// - Parameter address: of the client; nil where many clients share one.
     func answer(_ request: WebRequest, from address: String?) -> ServedAnswer {
         do throws(TokenGrant.Fault) {

@@ -143,12 +143,15 @@ struct GatewayRunCommand: AsyncParsableCommand {
             registry: registry,
             health: health,
             logger: logger,
-            mayBeApplied: { ($0 as? RedisError)?.maybeApplied ?? false },
-            entryCheck: { project in EntryCheck(projects.first { $0.id == project }, project: project, prefix: prefix)
-            },
-            nowNs: { SystemClock.bootNs },
-            nowSeconds: { SystemClock.nowMs / 1_000 },
-            newJobID: { "gw-" + UUID().uuidString.lowercased() }
+            inputs: GatewayInputs(
+                mayBeApplied: { ($0 as? RedisError)?.maybeApplied ?? false },
+                entryCheck: { project in
+                    EntryCheck(projects.first { $0.id == project }, project: project, prefix: prefix)
+                },
+                nowNs: { SystemClock.bootNs },
+                nowSeconds: { SystemClock.nowMs / 1_000 },
+                newJobID: { "gw-" + UUID().uuidString.lowercased() }
+            )
         )
     }
 
