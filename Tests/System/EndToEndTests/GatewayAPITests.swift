@@ -293,6 +293,9 @@ import Testing
                 #expect(answer.objects("results").count == 1, "\(answer)")
             }
             #expect(try await rig.deliveries("same").count == 1)
+            let other = try await call(gateway, "POST", "jobs", job(["other"]), headers: key)
+            #expect(other.status == 422, "\(other)")
+            #expect(try await rig.deliveries("other").isEmpty)
         }
     }
 

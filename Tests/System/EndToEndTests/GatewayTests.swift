@@ -126,6 +126,15 @@ import Testing
         }
     }
 
+    @Test func answerThatAResetLosesIsTakenOver() async throws {
+        try await withGateway { rig, gateway in
+            _ = try await call(gateway, "lost-answer", ["--reset"]).wait(seconds: 60)
+            let again = try await answer(call(gateway, "lost-answer"))
+            #expect(again.status == 200 && again.body.contains("projects/demo/messages/0:"), "\(again)")
+            #expect(try await rig.deliveries("lost-answer").count == 1)
+        }
+    }
+
     @Test func clientOfAKilledGatewayGetsTheAnswerFromAnotherOne() async throws {
         try await withGateway { rig, gateway in
             let token = "sbx-slow-3000-c"

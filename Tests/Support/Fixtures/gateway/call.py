@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """One send through a gateway that listens on this machine without TLS.
 
-    call.py PORT PROJECT KEY TOKEN [--id ID] [--leave-after SECONDS]
+    call.py PORT PROJECT KEY TOKEN [--id ID] [--leave-after SECONDS] [--reset]
 
-Prints status, headers and body of the answer as JSON, or closes the connection after some seconds instead. Exits with 1
-if the connection ends without an answer.
+Prints status, headers and body of the answer as JSON, or closes the connection after some seconds instead, or resets it
+with the answer unread. Exits with 1 if the connection ends without an answer.
 """
 import argparse
 import json
 import socket
+import struct
 import sys
 import time
 
@@ -18,15 +19,23 @@ for name in ("project", "key", "token"):
     parser.add_argument(name)
 parser.add_argument("--id")
 parser.add_argument("--leave-after", type=float)
+parser.add_argument("--reset", action="store_true")
 given = parser.parse_args()
 body = json.dumps({"message": {"token": given.token, "data": {"a": "b"}}})
+# The gateway ends a connection that is to be closed: it could not be reset any more.
+end = "keep-alive" if given.reset else "close"
 own_id = f"Idempotency-Key: {given.id}\r\n" if given.id else ""
 request = (f"POST /v1/projects/{given.project}/messages:send HTTP/1.1\r\nHost: localhost\r\n{own_id}"
-           f"Authorization: Bearer {given.key}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}")
+           f"Authorization: Bearer {given.key}\r\nContent-Length: {len(body)}\r\nConnection: {end}\r\n\r\n{body}")
 connection = socket.create_connection(("127.0.0.1", given.port), 60)
 connection.sendall(request.encode())
 if given.leave_after:
     time.sleep(given.leave_after)
+    connection.close()
+    sys.exit()
+if given.reset:
+    connection.recv(1, socket.MSG_PEEK)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
     sys.exit()
 answer = b""
