@@ -54,8 +54,8 @@ struct JobPushes<Redis: RedisSending>: Sendable {
             throw ProblemDetails(error)
         }
         if isCheck { return .json(JSONObject([.init(key: "ok", value: true)] + outline.json.members)) }
-        try await checkID(job, request, key, project)
         guard waitMs > 0 else {
+            try await checkID(job, request, key, project)
             let id = job.setMissingID(newJobID())
             return try await push(job, id, project) ?? pushed(id, project)
         }
@@ -65,6 +65,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         }
         guard enter() else { return .unavailable("Too many requests wait for the end of their jobs.") }
         defer { waiting.withLockedValue { $0 -= 1 } }
+        try await checkID(job, request, key, project)
         return try await pushAndWait(job, project, .milliseconds(waitMs))
     }
 
@@ -75,10 +76,12 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         _ key: GatewayKey,
         _ project: String
     ) async throws {
-        guard request.headers["idempotency-key"] != nil, let id = job.id else { return }
+        guard let id = job.id else { return }
         let path = "\(request.method) \(request.path)"
         let identity = DuplicateRule.identity(key: key.name, project: project, path: path, body: request.body)
-        if try await records.isTaken(id, by: identity, project: project) {
+        // An id in the body is that of every producer: pushed again, it is not sent again.
+        let isTaken = try await records.isTaken(id, by: identity, project: project)
+        if isTaken, request.headers["idempotency-key"] != nil {
             throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
         }
     }
@@ -176,14 +179,6 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         object["project"] = .string(project)
         object["results"] = .array(results)
         return .json(object, headers: [(name: "X-Fanfare-Job", value: status.id)])
-    }
-}
-
-extension JobStatus {
-    /// Whether this is the answer to a push, and not what was there before.
-    fileprivate func isNew(after earlier: JobStatus?) -> Bool {
-        guard let earlier else { return true }
-        return duplicates != earlier.duplicates || createdMs != earlier.createdMs
     }
 }
 

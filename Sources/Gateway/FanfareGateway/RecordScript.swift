@@ -17,16 +17,21 @@ struct RecordScript: Sendable {
     /// Adds a job and the records of its requests, unless a request has earlier ones to look at: then it answers their
     /// positions and records, and does nothing.
     ///
-    /// Nothing to look at are records of this job, which a repeated call finds, and open ones of the same gateway: it has
-    /// their clients.
+    /// Nothing to look at are open records of the same gateway: it has their clients. A repeated call whose first one was
+    /// run finds its own records, and does nothing.
     ///
     /// - `KEYS`: the stream of jobs, then the hash of each request.
-    /// - `ARGV`: the gateway, milliseconds, the job, then field and record of each request, then the fields of the entry.
+    /// - `ARGV`: the beginning of fields whose open records are nothing to look at, milliseconds, the job, then field and
+    ///   record of each request, then the fields of the entry.
     static let push = RecordScript(
         """
         local count, first = #KEYS - 1, 4
         if redis.call('EXISTS', unpack(KEYS, 2)) > 0 then
-          local gateway, job, found = ARGV[1] .. '.', ' ' .. ARGV[3] .. ' ', {}
+          local gateway, job, found = ARGV[1], ' ' .. ARGV[3] .. ' ', {}
+          for i = 1, count do
+            local own = redis.call('HGET', KEYS[i + 1], ARGV[first + 2 * i - 2])
+            if own and string.find(own, job, 1, true) then return {} end
+          end
           for i = 1, count do
             local known, others = redis.call('HGETALL', KEYS[i + 1]), {}
             for f = 1, #known, 2 do

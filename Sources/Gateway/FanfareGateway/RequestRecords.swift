@@ -25,7 +25,7 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
     let dedupeMs: Int64
 
     /// A gateway is taken for dead after so long without a sign of life.
-    private static var lifeMs: Int64 { 4_000 }
+    private static var lifeMs: Int64 { 1_500 }
     /// Changes in one call.
     private static var maximumChanges: Int { 500 }
 
@@ -53,14 +53,21 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
 
     /// Pushes a job and writes the records of its requests in one step. Safe to repeat.
     ///
+    /// - Parameter isPatient: false for a request that has waited for an open one of another gateway long enough.
     /// - Returns: the requests that have earlier ones to look at. Then nothing was pushed or written.
-    func push(_ job: PushJob, _ records: [Written], project: String) async throws -> [Conflict] {
+    func push(
+        _ job: PushJob,
+        _ records: [Written],
+        project: String,
+        isPatient: Bool
+    ) async throws -> [Conflict] {
         let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
         guard !records.isEmpty else {
             _ = try await producer.add(job)
             return []
         }
-        var arguments: [[UInt8]] = [gateway, String(DuplicateRule.recordMs), job.id ?? ""].map { Array($0.utf8) }
+        let ignored = isPatient ? gateway + "." : ""
+        var arguments: [[UInt8]] = [ignored, String(DuplicateRule.recordMs), job.id ?? ""].map { Array($0.utf8) }
         for (request, _, record) in records { arguments += [field(request), record.text] }
         for (name, value) in job.fields { arguments += [Array(name.utf8), value] }
         let reply = try await call(.push, [producer.keys.jobs] + records.map(\.key), arguments)
@@ -84,6 +91,17 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
             else { return nil }
             return DuplicateRule.Entry(request, record)
         }
+    }
+
+    /// The place of a request of this gateway that has its record already.
+    func place(of request: UInt64, in entries: [DuplicateRule.Entry]) -> DuplicateRule.Place? {
+        let own = RequestName(gateway: gateway, number: request)
+        guard case .open(let place)? = entries.first(where: { $0.request == own })?.record else { return nil }
+        return place
+    }
+
+    func remove(_ entry: DuplicateRule.Entry, from key: String) async throws {
+        _ = try await redis.reply(to: RedisCommand("HDEL", key, entry.request.text))
     }
 
     /// Puts the record of a request in the place of an earlier one.
@@ -140,6 +158,11 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
         let command = RedisCommand("SET", idKey(id, project), fingerprint, "NX", "GET", "PX", String(dedupeMs))
         guard let known = try await redis.reply(to: command).string else { return false }
         return known != fingerprint
+    }
+
+    /// What Redis holds of a job; nil for nothing.
+    func status(of job: String, project: String) async throws -> JobStatus? {
+        try await FanfareProducer(redis: redis, project: project, prefix: prefix).status(of: job)
     }
 
     /// Frees an id whose job was rejected.

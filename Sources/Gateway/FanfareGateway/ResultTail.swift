@@ -18,7 +18,7 @@ actor ResultTail<Redis: RedisSending> {
     private let prefix: String
     private let logger: Logger
     private var places: [String: Place] = [:]
-    private var opening: [String: Task<Void, Never>] = [:]
+    private var opening: [String: Task<Void, any Error>] = [:]
     /// Entries of a stream at a time: one may hold the results of a thousand recipients.
     private static var page: Int { 20 }
     private static var pages: Int { 8 }
@@ -28,24 +28,21 @@ actor ResultTail<Redis: RedisSending> {
     }
 
     /// Returns once results that are written from now on will be read.
-    func follow(_ project: String) async {
+    ///
+    /// - Throws: the error of Redis.
+    func follow(_ project: String) async throws {
         if places[project] != nil { return }
-        let task = opening[project] ?? Task { await open(project) }
+        if let opening = opening[project] { return try await opening.value }
+        let task = Task { try await open(project) }
         opening[project] = task
-        await task.value
-        opening[project] = nil
+        defer { opening[project] = nil }
+        try await task.value
     }
 
-    /// If Redis is away, the push that follows fails, too; the next one opens the project again.
-    private func open(_ project: String) async {
+    private func open(_ project: String) async throws {
         let keys = ProjectKeys(prefix: prefix, project: project)
-        do {
-            let results = try await lastID(keys.results)
-            let dead = try await lastID(keys.dead)
-            places[project] = Place(results: results, dead: dead)
-        } catch {
-            logger.warning("Results cannot be read.", metadata: ["project": "\(project)", "error": "\(error)"])
-        }
+        let place = Place(results: try await lastID(keys.results), dead: try await lastID(keys.dead))
+        if places[project] == nil { places[project] = place }
     }
 
     private func lastID(_ stream: String) async throws -> String {

@@ -8,55 +8,66 @@ internal import NIOConcurrencyHelpers
 extension SendDesk {
     /// How long the push of a job is tried for which no request waits any more.
     private static var unawaitedNs: UInt64 { 60_000_000_000 }
-    /// Between two looks at an equal request of another gateway.
-    private static var lookPause: Duration { .milliseconds(50) }
+    /// Between two reads of the records of equal requests.
+    private static var pollInterval: Duration { .milliseconds(50) }
+    /// How long a request waits for an open one of another gateway: longer than it takes to know that the gateway is dead,
+    /// or for a living one to notice that its client left.
+    private static var leastWaitNs: UInt64 { 2_500_000_000 }
 
     /// Pushes a job until Redis has it. A push that may have been lost is repeated: the job's id makes that harmless.
-    func push(_ job: Job, id: String, _ prepared: PreparedJob?) async {
+    ///
+    /// - Parameter isPatient: false for a request that has waited for an equal one of another gateway long enough.
+    func push(_ job: Job, id: String, _ prepared: PreparedJob?, isPatient: Bool = true) async {
         var job = job
         let key = job.key
-        await tail.follow(key.project)
         // A job whose clients are all gone is pushed, too: their repeats take it over.
         let lasts = state.withLockedValue { state in
             job.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs() + Self.unawaitedNs
         }
         var isDoubtful = false
         while !job.requests.isEmpty {
+            var isSent = false
             do {
-                let conflicts = try await push(job, id, prepared)
+                try await tail.follow(key.project)
+                isSent = true
+                let conflicts = try await push(job, id, prepared, isPatient)
                 if conflicts.isEmpty { return pushed(job, id, isLate: lasts <= nowNs()) }
                 job = remove(conflicts, from: job, id: id)
             } catch {
-                isDoubtful = isDoubtful || mayBeApplied(error)
+                isDoubtful = isDoubtful || (isSent && mayBeApplied(error))
                 logger.warning(
                     "A push failed.",
                     metadata: ["project": "\(key.project)", "job": "\(id)", "error": "\(error)"]
                 )
                 guard isDoubtful, nowNs() < lasts else {
-                    let cause = "Redis did not take the job: \(error)"
-                    return end(job, with: isDoubtful ? .unknown(job: id) : .unavailable(cause))
+                    return end(job, with: isDoubtful ? .unknown(job: id) : .unavailable("Redis did not take the job."))
                 }
                 try? await Task.sleep(for: Self.repeatPause)
             }
         }
     }
 
-    private func push(_ job: Job, _ id: String, _ prepared: PreparedJob?) async throws
-        -> [RequestRecords<Redis>.Conflict]
-    {
+    private func push(
+        _ job: Job,
+        _ id: String,
+        _ prepared: PreparedJob?,
+        _ isPatient: Bool
+    ) async throws -> [RequestRecords<Redis>.Conflict] {
         let project = job.key.project
-        let (written, early, mayMeet) = state.withLockedValue { state in
+        let (written, early) = state.withLockedValue { state in
             let written = job.requests.compactMap { request, _ in
                 state.ledger.record(of: request).map { (request: request, key: $0.key, record: $0.record) }
             }
             let early = written.filter { $0.record.isOpen && state.ledger.hasUnwritten($0.key) }
-            let changed = Set(state.changes[project]?.map(\.key) ?? [])
-            return (written, early, written.contains { changed.contains($0.key) })
+            return (written, early)
         }
         if !early.isEmpty { return early.map { RequestRecords<Redis>.Conflict(request: $0.request, entries: nil) } }
-        // What became of an equal request of this gateway is in Redis before the push reads it.
-        if mayMeet { _ = await writeChanges(project) }
-        return try await records.push(job.key.job(to: job.recipients, id: id, prepared), written, project: project)
+        return try await records.push(
+            job.key.job(to: job.recipients, id: id, prepared),
+            written,
+            project: project,
+            isPatient: isPatient
+        )
     }
 
     /// - Parameter isLate: whether the deadlines of its requests are over, as without a wait.
@@ -67,6 +78,13 @@ extension SendDesk {
             for (request, _) in job.requests { state.add(state.ledger.markPushed(request), project: project) }
         }
         handle(.pushed(project: project, job: id))
+        let isRepeated = state.withLockedValue { state in
+            job.requests.contains { state.members[$0.request]?.send.earlier != nil }
+        }
+        if isRepeated {
+            let indices = 0..<Int64(job.recipients.count)
+            Task { await inquireRepeatedly(WaitingTable<UInt64>.Place(project: project, job: id, indices: indices)) }
+        }
         if isLate { handle(.passed(nowNs: nowNs())) }
     }
 
@@ -112,48 +130,65 @@ extension SendDesk {
     /// - Parameter known: nil if they are not in Redis yet.
     private func resolve(_ request: UInt64, _ known: [DuplicateRule.Entry]?, in project: String) async {
         var known = known
+        let leastNs = nowNs() + Self.leastWaitNs
+        // The place that this request may have in Redis, whether or not Redis said so.
+        var taken: DuplicateRule.Place?
         while let (member, recordKey) = unresolved(request) {
+            guard nowNs() < max(member.deadlineNs, leastNs) else {
+                let cause = SendEnd.unavailable("an equal request waits for its answer")
+                return end(Self.job(of: request, member.send), with: taken.map { .unknown(job: $0.job) } ?? cause)
+            }
             if state.withLockedValue({ $0.ledger.hasUnwritten(recordKey) }) {
                 known = nil
-                try? await Task.sleep(for: Self.lookPause)
+                try? await Task.sleep(for: Self.pollInterval)
                 continue
             }
             do {
                 let entries: [DuplicateRule.Entry]
                 if let known { entries = known } else { entries = try await records.entries(of: recordKey) }
                 known = nil
+                if let place = records.place(of: request, in: entries) {
+                    return await wait(request, at: place, in: project)
+                }
                 let others = Set(entries.map(\.request.gateway)).subtracting([records.gateway])
                 let living = try await records.living(others)
+                let isPatient = nowNs() < leastNs
                 switch DuplicateRule.decide(entries, gateway: records.gateway, living: living) {
-                case .send:
+                case .wait where isPatient: try? await Task.sleep(for: Self.pollInterval)
+                case .send, .wait:
                     let job = Self.job(of: request, member.send)
                     let id = member.send.id ?? newJobID()
                     state.withLockedValue { $0.enter(job, id: id) }
-                    return await push(job, id: id, member.send.job)
+                    return await push(job, id: id, member.send.job, isPatient: isPatient)
                 case .answer(let answer): return answerAgain(request, answer)
                 case .takeOver(let entry, let place):
+                    guard place.indices.count == member.send.recipients.count else {
+                        // A gateway of another version wrote it.
+                        try await records.remove(entry, from: recordKey)
+                        continue
+                    }
+                    taken = place
                     if try await records.takeOver(entry, place, key: recordKey, by: request) {
                         return await wait(request, at: place, in: project)
                     }
-                case .wait: try? await Task.sleep(for: Self.lookPause)
+                    taken = nil
                 }
             } catch {
-                guard nowNs() < member.deadlineNs else {
-                    let job = Self.job(of: request, member.send)
-                    return end(job, with: .unavailable("Redis did not take the job: \(error)"))
-                }
                 try? await Task.sleep(for: Self.repeatPause)
             }
+        }
+        // The client is gone.
+        if let taken {
+            await wait(request, at: taken, in: project)
+        } else {
+            state.withLockedValue { $0.ledger.forget(request) }
         }
     }
 
     /// A request whose client waits, with the key of its record; nil once the client is gone.
     private func unresolved(_ request: UInt64) -> (Member, String)? {
         state.withLockedValue { state in
-            guard let member = state.members[request], let key = member.send.recordKey else {
-                state.ledger.forget(request)
-                return nil
-            }
+            guard let member = state.members[request], let key = member.send.recordKey else { return nil }
             return (member, key)
         }
     }
@@ -181,7 +216,7 @@ extension SendDesk {
                 into: &actions
             )
         }
-        await tail.follow(project)
+        try? await tail.follow(project)
         await inquire([awaited])
     }
 }

@@ -19,8 +19,20 @@ struct WantedSend: Sendable {
     var waitNs: UInt64
     /// The key of its fingerprint; nil for a request that equal ones need not find.
     var recordKey: String?
+    /// What Redis holds of the job's id before the push, where a client gave the id.
+    var earlier: JobStatus?
     /// What its request adds to the metrics.
     var tally = RequestTally.current
+}
+
+extension WantedSend {
+    /// Whether results are those of the recipients. A client's id may be that of another job, which some producer pushed.
+    fileprivate func isOf(_ results: [ServedResult?]) -> Bool {
+        guard recordKey == nil, job == nil, key.kind == .token || key.kind == .fid else { return true }
+        return zip(results, recipients).allSatisfy { result, recipient in
+            result.map { $0.recipient == recipient } ?? true
+        }
+    }
 }
 
 /// How a send ended for its request.
@@ -34,8 +46,18 @@ enum SendEnd: Sendable {
     case unavailable(String)
     /// Whether the job is in Redis is not known.
     case unknown(job: String)
+    /// The id that the client gave is that of a job to others.
+    case foreign(job: String)
     /// The client is gone.
     case left
+
+    /// Whether nothing was sent and nothing will be, so that the id of the job is free again.
+    var sendsNothing: Bool {
+        switch self {
+        case .rejected, .unavailable: true
+        default: false
+        }
+    }
 }
 
 /// Pushes what requests send, in joined jobs, and hands each request its results.
@@ -97,7 +119,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     /// Each look at deadlines reads all requests that wait.
     private static var ticksOfALook: Int { 16 }
     /// Between two signs of life.
-    private static var lifeNs: UInt64 { 1_000_000_000 }
+    private static var lifeNs: UInt64 { 400_000_000 }
     /// After a command that Redis did not take.
     static var repeatPause: Duration { .milliseconds(200) }
     /// Changes of a project that wait for Redis; of more, the oldest are dropped: their records end by themselves.
@@ -201,12 +223,6 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         }
     }
 
-    /// Ends a request whose client repeats its answer by itself: the record is in Redis before the client can.
-    func end(_ request: UInt64, answered answer: ServedAnswer, project: String) async {
-        end(request, .answered(answer), project: project)
-        _ = await writeChanges(project)
-    }
-
     // MARK: Time and results
 
     /// Keeps time and reads results until the task is cancelled. Time does not wait for Redis.
@@ -256,10 +272,13 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         let changes = state.withLockedValue { $0.changes.removeValue(forKey: project) ?? [] }
         do {
             try await records.change(changes)
+            state.withLockedValue { $0.ledger.confirm(changes) }
             return true
         } catch {
             state.withLockedValue { state in
-                state.changes[project] = (changes + (state.changes[project] ?? [])).suffix(Self.maximumChanges)
+                let all = changes + (state.changes[project] ?? [])
+                state.changes[project] = all.suffix(Self.maximumChanges)
+                state.ledger.confirm(all.dropLast(Self.maximumChanges))
             }
             return false
         }
@@ -311,15 +330,34 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     /// Asks what became of jobs: one that was over before anyone waited for it, or was rejected, brings no result.
     func inquire(_ places: [WaitingTable<UInt64>.Place]) async {
         var seen: Set<String> = []
-        for place in places where seen.insert(place.job).inserted {
+        for place in places where seen.insert("\(place.project) \(place.job)").inserted {
             let producer = FanfareProducer(redis: redis, project: place.project, prefix: prefix)
-            guard let status = try? await producer.status(of: place.job) else { continue }
+            guard let status = try? await producer.status(of: place.job), isOfThese(place, status) else { continue }
             if status.state == .rejected {
                 handle(.rejected(project: place.project, job: place.job, problem: status.reason ?? "rejected"))
-            } else if status.isOver {
+            } else {
                 try? await producer.results(of: status, unreadable: { _ in }) { entry in
                     handle(ResultTail<Redis>.event(entry, project: place.project))
                 }
+            }
+        }
+    }
+
+    /// Asks for a job whose id Redis knew before its push: its results may be there already.
+    func inquireRepeatedly(_ place: WaitingTable<UInt64>.Place) async {
+        for _ in 0..<40 {
+            try? await Task.sleep(for: .milliseconds(50))
+            let isAwaited = state.withLockedValue { $0.table.isAwaited(project: place.project, job: place.job) }
+            guard isAwaited else { return }
+            await inquire([place])
+        }
+    }
+
+    /// Whether a status is that of the job which requests wait for, and not of an earlier one with the same id.
+    private func isOfThese(_ place: WaitingTable<UInt64>.Place, _ status: JobStatus) -> Bool {
+        state.withLockedValue { state in
+            state.table.requests(project: place.project, job: place.job).contains { request in
+                state.members[request].map { status.isNew(after: $0.send.earlier) } ?? false
             }
         }
     }
@@ -331,7 +369,8 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             return actions.compactMap { action in
                 switch action {
                 case .answer(let request, let place, let results):
-                    return state.members.removeValue(forKey: request).map { ($0, .results(place, results)) }
+                    guard let member = state.members.removeValue(forKey: request) else { return nil }
+                    return (member, member.send.isOf(results) ? .results(place, results) : .foreign(job: place.job))
                 case .reject(let request, let place, let problem):
                     return state.members.removeValue(forKey: request).map {
                         ($0, .rejected(job: place.job, problem: problem))

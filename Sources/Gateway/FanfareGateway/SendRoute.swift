@@ -66,10 +66,16 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             path: "\(request.method) \(request.path)?\(request.queryText)",
             body: request.body
         )
+        var earlier: JobStatus?
         do {
             guard try await served.contains(project) else { return refused(.project(project)) }
-            if let ownID, try await desk.records.isTaken(ownID, by: identity, project: project) {
-                return GatewayReply(answer(.fault(EntryFault("id", "belongs to a request with another body"))))
+            if let ownID {
+                if try await desk.records.isTaken(ownID, by: identity, project: project) {
+                    return GatewayReply(
+                        answer(.fault(EntryFault("id", "belongs to a request with another key or body")))
+                    )
+                }
+                earlier = try await desk.records.status(of: ownID, project: project)
             }
         } catch {
             logger.warning("Redis did not answer.", metadata: ["error": "\(error)"])
@@ -83,10 +89,11 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             id: ownID ?? (isList && wanted.job == nil ? nil : desk.newJobID()),
             job: wanted.job,
             waitNs: UInt64(wanted.options.waitMs) * 1_000_000,
-            recordKey: ownID == nil ? desk.records.key(of: identity, project: project) : nil
+            recordKey: ownID == nil ? desk.records.key(of: identity, project: project) : nil,
+            earlier: earlier
         )
         let (number, end) = await desk.send(send)
-        if case .rejected = end, let ownID { await desk.records.free(ownID, project: project) }
+        if end.sendsNothing, let ownID { await desk.records.free(ownID, project: project) }
         return await reply(to: number, end, project, answer)
     }
 
@@ -101,13 +108,14 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         case .results(let place, let results): made = answer(.results(place, results))
         case .rejected(let job, let problem): made = answer(.rejected(job: job, problem: problem))
         case .unknown(let job): made = answer(.unknown(job: job))
+        case .foreign: made = answer(.fault(EntryFault("id", "belongs to another job")))
         case .answered(let earlier): return GatewayReply(answer(.answered(earlier)))
         case .unavailable(let cause): return GatewayReply(answer(.refused(Self.unavailable(cause))))
         // The client does not read the answer, and its job is remembered.
         case .left: return GatewayReply(answer(.refused(Self.unavailable("The client is gone."))))
         }
         if DuplicateRule.isRepeated(made) {
-            await desk.end(request, answered: made, project: project)
+            desk.end(request, .answered(made), project: project)
             return GatewayReply(made)
         }
         return GatewayReply(made) { [desk] isWritten in

@@ -150,6 +150,30 @@ import Testing
         }
     }
 
+    @Test func resultsThatWereWrittenBeforeARepeatAreRead() async throws {
+        try await withGateway { rig, gateway in
+            let tokens = ["sbx-unregistered-f", "sbx-slow-3000-f"]
+            _ = try await call(gateway, tokens.joined(separator: ","), ["--legacy", "--leave-after", "1"]).wait(
+                seconds: 60
+            )
+            let again = try await answer(call(gateway, tokens.joined(separator: ","), ["--legacy"]))
+            #expect(again.status == 200 && again.body.contains("NotRegistered"), "\(again)")
+            #expect(try await rig.deliveries("sbx-slow-3000-f").count == 1)
+        }
+    }
+
+    @Test func idOfAnotherJobIsNoAnswer() async throws {
+        try await withGateway { rig, gateway in
+            _ = try await answer(call(gateway, "before"))
+            var job = RedisCommand("XADD", "fanfare:{demo}:jobs", "*", "id", "order-9", "message", "{}")
+            for word in ["token", "sbx-unregistered-g"] { job.append(word) }
+            _ = try await rig.client.send(job)
+            #expect(try await rig.finished("order-9")["failed"] == "1")
+            let answer = try await answer(call(gateway, "healthy", ["--id", "order-9"]))
+            #expect(answer.status == 400 && answer.body.contains("another job"), "\(answer)")
+        }
+    }
+
     @Test func equalRequestsOfConnectedClientsAreTwoSends() async throws {
         try await withGateway { rig, gateway in
             let (other, port) = try await start(gateway.configuration)

@@ -201,3 +201,11 @@ extension JobGuards {
         sendWindow = fields.text("send_window")
     }
 }
+
+extension JobStatus {
+    /// Whether this is what a push led to, and not what Redis held of the same id before.
+    package func isNew(after earlier: JobStatus?) -> Bool {
+        guard let earlier else { return true }
+        return duplicates != earlier.duplicates || createdMs != earlier.createdMs
+    }
+}

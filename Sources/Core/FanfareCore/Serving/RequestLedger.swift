@@ -8,7 +8,8 @@
 ///    ▼
 ///  nothing
 /// ```
-/// A request may end while its push is in flight: what became of it is written after the push.
+/// A request may end while its push is in flight: what became of it is written after the push. Until Redis has it, equal
+/// requests of this gateway wait: see ``hasUnwritten(_:)``.
 public struct RequestLedger: Sendable {
     /// How a request ended.
     public enum Ending: Equatable, Sendable {
@@ -35,11 +36,11 @@ public struct RequestLedger: Sendable {
         var isPushed = false
         var ending: Ending?
 
-        var isUnwritten: Bool { !isPushed && ending != nil && ending != .written }
+        var isUnwritten: Bool { ending != nil && ending != .written }
     }
 
     private var entries: [UInt64: Entry] = [:]
-    /// How many requests of a key ended otherwise than written before their push did.
+    /// How many requests of a key ended otherwise than written, and Redis does not say so yet.
     private var unwritten: [String: Int] = [:]
 
     public init() {}
@@ -63,9 +64,8 @@ public struct RequestLedger: Sendable {
 
     /// The request has its record in Redis now.
     public mutating func markPushed(_ request: UInt64) -> Change? {
-        guard let entry = entries[request] else { return nil }
+        guard entries[request] != nil else { return nil }
         entries[request]?.isPushed = true
-        if entry.isUnwritten { countUnwritten(entry.key, -1) }
         return change(request)
     }
 
@@ -82,6 +82,11 @@ public struct RequestLedger: Sendable {
     public mutating func forget(_ request: UInt64) {
         guard let entry = entries.removeValue(forKey: request) else { return }
         if entry.isUnwritten { countUnwritten(entry.key, -1) }
+    }
+
+    /// Redis has some changes, or never will.
+    public mutating func confirm(_ changes: some Sequence<Change>) {
+        for change in changes where change.record != nil { countUnwritten(change.key, -1) }
     }
 
     private mutating func countUnwritten(_ key: String, _ change: Int) {

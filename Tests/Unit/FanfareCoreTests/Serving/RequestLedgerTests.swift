@@ -59,7 +59,7 @@ import Testing
         #expect(ledger.count == 0)
     }
 
-    @Test func equalRequestWaitsForWhatIsNotInRedisYet() {
+    @Test func equalRequestWaitsForWhatIsNotInRedisYet() throws {
         for ending in [.left, .answered(answer)] as [RequestLedger.Ending] {
             var ledger = ledger(isPushed: false)
             #expect(!ledger.hasUnwritten("k"))
@@ -68,11 +68,14 @@ import Testing
             var forgetful = ledger
             forgetful.forget(1)
             #expect(!forgetful.hasUnwritten("k"))
-            _ = ledger.markPushed(1)
+            let change = ledger.markPushed(1)
+            #expect(ledger.hasUnwritten("k"), "Redis does not have it")
+            ledger.confirm([try #require(change)])
             #expect(!ledger.hasUnwritten("k"))
         }
         var written = ledger(isPushed: false)
         _ = written.end(1, .written)
+        if let change = written.markPushed(1) { written.confirm([change]) }
         #expect(!written.hasUnwritten("k"), "an equal request is a send of its own")
     }
 }
