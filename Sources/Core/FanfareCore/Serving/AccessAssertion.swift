@@ -4,8 +4,8 @@ internal import FanfareModel
 /// A signed JSON Web Token (RFC 7519) of a service account: what clients trade at `POST /token`, or show as a bearer token.
 ///
 /// The algorithm is RS256, whatever the header says: a header that names another one is refused, so that a public key is
-/// never taken for a secret. Whoever reads it checks the signature of ``signingInput`` with the public key of
-/// ``issuer`` before anything else is believed.
+/// never taken for a secret. Check the signature of ``signingInput`` with the public key of ``issuer`` before anything else
+/// is believed.
 public struct AccessAssertion: Equatable, Sendable {
     /// Google's own have some 800 bytes.
     public static let maximumBytes = 8_192
@@ -145,7 +145,7 @@ extension AccessAssertion {
     /// The times between which the assertion is accepted as a bearer token; nil for one that never is.
     ///
     /// A granted token is the assertion itself. The grant may be the skew after `iat` and lasts an hour from there,
-    /// whatever `exp` says. Some libraries sign a token for the API itself and ask nobody: it ends with its `exp`.
+    /// whatever `exp` says. Some libraries sign a token for the API itself, without a grant: it ends with its `exp`.
     var lifetime: ClosedRange<Int64>? {
         var end = issued + Self.grantSeconds
         if !isForToken {

@@ -13,8 +13,8 @@ struct GatewayCACommand: ParsableCommand {
             client trusts ca.pem. The certificate names fcm.googleapis.com, iid.googleapis.com, gcm-http.googleapis.com and \
             android.googleapis.com, and the hosts given with --name.
 
-            The authority can vouch for these names only, and its key is thrown away after its one signature, so nobody \
-            can use ca.pem against its clients. Make both again before they expire. No file is replaced.
+            The authority can vouch for these names only, and its key is thrown away after its one signature, so \
+            ca.pem cannot be used against its clients. Make both again before they expire. No file is replaced.
 
             Examples:
               fanfare gateway ca --out gateway-tls

@@ -15,12 +15,13 @@ internal import RedisTransport
 struct GatewayRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Serves FCM's API to producers.",
+        abstract: "Serves Google's APIs and Fanfare's own to producers.",
         discussion: """
-            Pushes what producers send over HTTP, and answers with the results of the workers. It serves FCM's HTTP v1 API \
-            (POST /v1/projects/PROJECT/messages:send) and the legacy protocol (POST /fcm/send, POST /gcm/send), so that \
-            Google's SDKs work with another endpoint. It needs a worker that serves the project, and no credential of \
-            Google. Any number of gateways may run.
+            Pushes what producers send over HTTP, and answers with the results of the workers. Google's SDKs work with \
+            another endpoint: it serves HTTP v1 (POST /v1/projects/PROJECT/messages:send), the legacy protocol (POST \
+            /fcm/send, POST /gcm/send), topics (/iid), device groups (/fcm/notification) and log-in (POST /token). \
+            Fanfare's own API is at /v1/projects/PROJECT/jobs; /openapi.json describes it. It needs a worker that serves \
+            the project, and no credential of Google. Any number of gateways may run.
 
             Make a key for each producer with `fanfare gateway key add`. New and removed keys count within 10 seconds, and so \
             does another certificate for new connections.
