@@ -25,7 +25,7 @@ public enum AnswerOutcome: Equatable, Sendable {
         case unavailable
     }
 
-    /// Begins the id of each message without one of FCM's; see ``V1Answer/deferred(project:job:index:)``.
+    /// Begins the id of each message without one of FCM's; see ``V1Answer/deferred(project:job:)``.
     private static let deferredID = Array("fanfare:".utf8)
 
     /// - Parameters:

@@ -16,21 +16,19 @@ public struct LegacyAnswer: Sendable {
         (self.request, self.job, self.firstIndex) = (request, job, firstIndex)
     }
 
-    /// - Parameter results: one for each of ``LegacyRequest/recipients``; nil for each that did not come in time.
+    /// - Parameter results: in the order of ``LegacyRequest/recipients``; nil or missing for each that did not come in time.
     public func answer(_ results: [ServedResult?]) -> ServedAnswer {
-        precondition(results.count == request.recipients.count, "a result, or its absence, for each recipient")
-        if let problem = results.lazy.compactMap({ $0?.problem }).first { return rejected(problem) }
         let outcomes = request.slots.map { slot -> LegacyOutcome in
             switch slot {
             case .refused(let code): .error(code)
-            case .recipient(let position): outcome(of: results[position], at: position)
+            case .recipient(let position): outcome(of: position < results.count ? results[position] : nil, at: position)
             }
         }
-        let isBroadcast = request.shape == .broadcast
+        let first = results.first ?? nil
         return request.shape.answer(
             outcomes,
-            number: isBroadcast ? messageNumber(results[0]) : number,
-            failedMembers: results[0]?.failedTokens ?? []
+            number: request.shape == .broadcast ? messageNumber(first) : number,
+            failedMembers: first?.failedTokens ?? []
         ).naming(job)
     }
 

@@ -23,8 +23,6 @@ public struct ServedResult: Equatable, Sendable {
     public var group: String?
     /// The topics of the token after a successful `topic.list`.
     public var topics: [String]?
-    /// Why the job was rejected, as `path: rule`.
-    public var problem: String?
 
     public init(
         status: ResultStatus,
@@ -38,13 +36,12 @@ public struct ServedResult: Equatable, Sendable {
         action: String? = nil,
         failedTokens: [String] = [],
         group: String? = nil,
-        topics: [String]? = nil,
-        problem: String? = nil
+        topics: [String]? = nil
     ) {
         (self.status, self.kind, self.recipient) = (status, kind, recipient)
         (self.messageID, self.canonical) = (messageID, canonical)
         (self.error, self.rawError, self.httpStatus) = (error, rawError, httpStatus)
         self.action = action
-        (self.failedTokens, self.group, self.topics, self.problem) = (failedTokens, group, topics, problem)
+        (self.failedTokens, self.group, self.topics) = (failedTokens, group, topics)
     }
 }

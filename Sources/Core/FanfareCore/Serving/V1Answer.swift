@@ -14,20 +14,10 @@ public enum V1Answer {
     /// - `expired`: the same code, in its own meaning: the message's time was over before FCM accepted it.
     /// - `cancelled`: 499 `CANCELLED`, Google's status for that code. No client repeats a 499. After a 5xx, some clients
     ///   would push again what an operator has just stopped.
-    ///
-    /// - Parameter index: the recipient's position in a job that several requests share; nil for a job of its own.
-    public static func result(
-        _ result: ServedResult,
-        project: String,
-        job: String,
-        index: Int64? = nil
-    ) -> ServedAnswer {
-        if let problem = result.problem { return rejected(problem, job: job) }
+    public static func result(_ result: ServedResult, project: String, job: String) -> ServedAnswer {
         switch result.status {
         case .sent:
-            guard let id = result.messageID, !id.isEmpty else {
-                return deferred(project: project, job: job, index: index)
-            }
+            guard let id = result.messageID, !id.isEmpty else { return deferred(project: project, job: job) }
             // The other protocols have bare ids.
             return named(id.hasPrefix("projects/") ? id : "projects/\(project)/messages/\(id)", job)
         case .failed: return failed(result, job)
@@ -44,11 +34,8 @@ public enum V1Answer {
 
     /// The answer when the result did not come in time, or FCM's id was lost: a success with a name that leads to the job.
     /// Applications split a name at its slashes, so it has the form of FCM's (`gateway-facts.md` 8.17).
-    ///
-    /// - Parameter index: as above.
-    public static func deferred(project: String, job: String, index: Int64? = nil) -> ServedAnswer {
-        let position = index.map { ":\($0)" } ?? ""
-        return named("projects/\(project)/messages/fanfare:\(job)\(position)", job)
+    public static func deferred(project: String, job: String) -> ServedAnswer {
+        named("projects/\(project)/messages/fanfare:\(job)", job)
     }
 
     /// The answer for a job that a worker rejected.

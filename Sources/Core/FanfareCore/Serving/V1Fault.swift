@@ -7,7 +7,7 @@ public struct V1Fault: Error, Equatable, Sendable {
     /// The sentence for people, FCM's own where it is known.
     public let message: String
     /// The request has not the shape that FCM reads. FCM answers such a request without `FcmError`.
-    public let isOfShape: Bool
+    let isOfShape: Bool
 
     init(_ path: String, _ rule: String, message: String? = nil, isOfShape: Bool) {
         (self.path, self.rule, self.isOfShape) = (path, rule, isOfShape)

@@ -32,7 +32,7 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         case results(project: String, job: String, [(index: Int64, result: ServedResult)])
         /// No recipient of a job gets a result.
         case rejected(project: String, job: String, problem: String)
-        /// The client of a request is gone.
+        /// The client of a request left.
         case left(Request)
         case passed(nowNs: UInt64)
     }
@@ -64,26 +64,26 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
 
     public init() {}
 
-    public var count: Int { entries.count }
+    var count: Int { entries.count }
 
     /// The projects of which results are awaited.
     public var projects: some Sequence<String> & Sendable { counts.keys.map { $0 } }
 
-    /// Whether anyone waits for a job.
+    /// Whether a request waits for a job.
     public func isAwaited(project: String, job: String) -> Bool {
         requests[JobName(project: project, job: job)] != nil
     }
 
-    /// Whether anyone waits for a job of a project.
+    /// Whether a request waits for a job of a project.
     public func isAwaited(project: String) -> Bool { counts[project] != nil }
 
     /// The requests that wait for a job.
-    public func requests(project: String, job: String) -> [Request] {
+    func requests(project: String, job: String) -> [Request] {
         requests[JobName(project: project, job: job)] ?? []
     }
 
     /// The place of a request that waits, and whether its job is in Redis; nil for every other request.
-    public func place(of request: Request) -> (place: Place, isPushed: Bool)? {
+    func place(of request: Request) -> (place: Place, isPushed: Bool)? {
         entries[request].map { ($0.place, $0.isPushed) }
     }
 

@@ -1,6 +1,7 @@
-import FanfareCore
 import FanfareModel
 import Testing
+
+@testable import FanfareCore
 
 /// When a request that waits is answered, and with which results.
 @Suite struct WaitingTableTests {
@@ -100,7 +101,7 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test mutating func requestWhoseClientIsGoneIsNotAnswered() {
+    @Test mutating func requestWhoseClientLeftIsNotAnswered() {
         wait(1, Self.place(0..<1))
         #expect(handle(.left(1)).isEmpty && handle(.left(1)).isEmpty && table.place(of: 1) == nil)
         #expect(receive([(0, Self.result("a"))]).isEmpty && handle(.passed(nowNs: .max)).isEmpty)
