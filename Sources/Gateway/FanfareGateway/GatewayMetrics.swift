@@ -69,7 +69,7 @@ final class GatewayMetrics: Sendable {
         let reply = await RequestTally.$current.withValue(tally, operation: answer)
         waiting.withLockedValue { $0 -= 1 }
         let cells = tally.key.map(cells) ?? strangers
-        // The task is cancelled when the client is gone.
+        // The task is cancelled when the client left.
         guard !Task.isCancelled else {
             cells.requests["left"]?.add()
             return reply

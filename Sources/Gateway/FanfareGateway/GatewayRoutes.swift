@@ -132,7 +132,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
             }
         }
         let key = try result.get()
-        RequestTally.current?.admitted(key.name)
+        RequestTally.current?.recordKey(key.name)
         return key
     }
 

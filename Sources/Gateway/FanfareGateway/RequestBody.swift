@@ -9,7 +9,7 @@ enum BodyFault: Error, Equatable {
     case tooLarge
     /// The body is no whole gzip.
     case coding(String)
-    /// The client is gone, or did not send on.
+    /// The client left, or stopped sending.
     case left
 }
 

@@ -12,13 +12,13 @@ final class RequestTally: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// The name of the key that was admitted; nil for none.
+    /// The name of the request's key; nil until one was admitted.
     var key: String? { state.withLockedValue { $0.key } }
 
     /// Whether the answer is that of an earlier equal request.
     var isRepeated: Bool { state.withLockedValue { $0.isRepeated } }
 
-    func admitted(_ key: String) { state.withLockedValue { $0.key = key } }
+    func recordKey(_ key: String) { state.withLockedValue { $0.key = key } }
 
     func repeated() { state.withLockedValue { $0.isRepeated = true } }
 }

@@ -8,11 +8,11 @@ struct Responder: Sendable {
     /// Whether the body of a request is read, by its `Authorization` header and path. Bodies of strangers are dropped as
     /// they arrive.
     var reads: @Sendable (_ authorization: String?, _ path: String) -> Bool
-    /// Is cancelled when the client is gone.
+    /// Is cancelled when the client left.
     var respond: @Sendable (WebRequest) async -> WebReply
     /// Bytes of a body that is passed on as it comes, inflated; nil for one that is read whole.
     var maximumStreamedBytes: @Sendable (_ head: WebRequest) -> Int? = { _ in nil }
-    /// Answers a request whose body is passed on. Is cancelled when the client is gone.
+    /// Answers a request whose body is passed on. Is cancelled when the client left.
     var stream: @Sendable (_ head: WebRequest, RequestBody) async -> WebReply = { _, _ in
         WebReply(status: 500, type: nil)
     }
