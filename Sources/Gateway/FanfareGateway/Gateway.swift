@@ -10,7 +10,7 @@ internal import NIOPosix
 internal import OpenSSLKit
 internal import ServiceLifecycle
 
-/// Serves FCM's API to producers and answers with the results of the workers.
+/// Serves producers over HTTP: Google's APIs for sends, topics, device groups and log-in, and Fanfare's own API.
 ///
 /// It is a producer and a reader of Redis: it holds no credential of Google and never sends to FCM. Any number of gateways may
 /// run beside each other; none keeps what another one needs.
@@ -58,7 +58,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             logger: logger,
             inputs: inputs
         )
-        let served = ServedProjects(redis: redis, prefix: options.prefix)
+        let served = ServedProjects(redis: redis, prefix: options.prefix, nowNs: inputs.nowNs)
         let sends = SendRoute(
             desk: desk,
             served: served,

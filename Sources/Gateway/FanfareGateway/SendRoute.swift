@@ -69,6 +69,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         var earlier: JobStatus?
         do {
             guard try await served.contains(project) else { return refused(.project(project)) }
+            if let cause = try await served.pressure(of: project) { return refused(Self.unavailable(cause)) }
             if let ownID {
                 if try await desk.records.isTaken(ownID, by: identity, project: project) {
                     return GatewayReply(
@@ -112,7 +113,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         case .answered(let earlier): return GatewayReply(answer(.answered(earlier)))
         case .unavailable(let cause): return GatewayReply(answer(.refused(Self.unavailable(cause))))
         // The client does not read the answer, and its job is remembered.
-        case .left: return GatewayReply(answer(.refused(Self.unavailable("The client is gone."))))
+        case .left: return GatewayReply(answer(.refused(Self.unavailable("The client left."))))
         }
         if DuplicateRule.isRepeated(made) {
             desk.end(request, .answered(made), project: project)

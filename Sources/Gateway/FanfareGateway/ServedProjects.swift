@@ -2,21 +2,46 @@ internal import FanfareClient
 internal import NIOConcurrencyHelpers
 internal import StreamWire
 
-/// Knows which projects workers have ever served. Jobs of others would wait for ever.
+/// Knows which projects workers have ever served, and of which they take no jobs now.
 final class ServedProjects<Redis: RedisSending>: Sendable {
+    private struct State {
+        /// Projects that workers have served. Jobs of others would wait for ever.
+        var known: Set<String> = []
+        /// By project: the last cause of backpressure that was read, and until when it counts.
+        var pressures: [String: (cause: String?, untilNs: UInt64)] = [:]
+    }
+
     private let redis: Redis
     private let prefix: String
-    private let known = NIOLockedValueBox<Set<String>>([])
+    private let nowNs: @Sendable () -> UInt64
+    private let state = NIOLockedValueBox(State())
+    private static var pressureNs: UInt64 { 1_000_000_000 }
 
-    init(redis: Redis, prefix: String) { (self.redis, self.prefix) = (redis, prefix) }
+    init(redis: Redis, prefix: String, nowNs: @escaping @Sendable () -> UInt64) {
+        (self.redis, self.prefix, self.nowNs) = (redis, prefix, nowNs)
+    }
+
+    /// The hash that workers write with their first claim; no other process writes it.
+    private func control(_ project: String) -> String { ProjectKeys(prefix: prefix, project: project).base + "ctl" }
 
     /// - Throws: the error of Redis.
     func contains(_ project: String) async throws -> Bool {
-        if known.withLockedValue({ $0.contains(project) }) { return true }
-        // Only workers write it, with their first claim.
-        let key = ProjectKeys(prefix: prefix, project: project).base + "ctl"
-        guard try await redis.reply(to: RedisCommand("EXISTS", key)).integer == 1 else { return false }
-        known.withLockedValue { _ = $0.insert(project) }
+        if state.withLockedValue({ $0.known.contains(project) }) { return true }
+        guard try await redis.reply(to: RedisCommand("EXISTS", control(project))).integer == 1 else { return false }
+        state.withLockedValue { _ = $0.known.insert(project) }
         return true
+    }
+
+    /// Why workers take no jobs of a project, as a sentence; nil without backpressure. Redis is read once a second.
+    ///
+    /// - Throws: the error of Redis.
+    func pressure(of project: String) async throws -> String? {
+        let now = nowNs()
+        let recent = state.withLockedValue { $0.pressures[project] }
+        if let recent, now < recent.untilNs { return recent.cause }
+        let field = try await redis.reply(to: RedisCommand("HGET", control(project), "pressure")).string ?? ""
+        let cause = OverviewReply.text(ofPressure: field).map { "Workers take no jobs of the project: \($0)." }
+        state.withLockedValue { $0.pressures[project] = (cause, now + Self.pressureNs) }
+        return cause
     }
 }

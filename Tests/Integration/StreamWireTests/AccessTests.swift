@@ -100,6 +100,7 @@ import Testing
     /// What a gateway asks of Redis for keys with the right push.
     private static let pushing = [
         "PING", "XADD fanfare:{demo}:jobs * message {}", "SADD fanfare:projects demo", "EXISTS fanfare:{demo}:ctl",
+        "HGET fanfare:{demo}:ctl pressure",
         "EVALSHA 0 2 fanfare:{demo}:jobs fanfare:{demo}:gateway:1 a", "EVAL x 1 fanfare:{demo}:gateway:1 a",
         "HSET fanfare:{demo}:gateway:1 a b", "HGETALL fanfare:{demo}:gateway:1", "PEXPIRE fanfare:{demo}:gateway:1 1",
         "SET fanfare:{demo}:gateway:1 x PX 1", "GET fanfare:{demo}:gateway:1", "DEL fanfare:{demo}:gateway:1",

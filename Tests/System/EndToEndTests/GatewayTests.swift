@@ -214,6 +214,28 @@ import Testing
         }
     }
 
+    @Test func backpressureIsA503BeforeAnythingIsPushed() async throws {
+        try await withGateway(", wait_ms: 500") { rig, gateway in
+            // A worker that runs would measure the pressure itself.
+            gateway.worker.signal(SIGKILL)
+            _ = try await gateway.worker.wait(seconds: 60)
+            let control = "fanfare:{\(rig.project)}:ctl"
+            for (pressure, words) in [("memory", "Redis is nearly out of memory"), ("results", "the stream results")] {
+                _ = try await rig.client.send(RedisCommand("HSET", control, "pressure", pressure))
+                try await Wait.until("the gateway to read \(pressure)") {
+                    let refused = try await answer(call(gateway, "refused"))
+                    #expect(refused.status == 503 && refused.job == nil, "\(refused)")
+                    #expect((1...30).contains(Int(refused.retry_after ?? "") ?? 0))
+                    return refused.body.contains(words)
+                }
+            }
+            #expect(try await rig.length("jobs") == 0)
+            _ = try await rig.client.send(RedisCommand("HDEL", control, "pressure"))
+            try await Wait.until("the gateway to push again") { try await answer(call(gateway, "after")).status == 200 }
+            #expect(try await rig.length("jobs") == 1)
+        }
+    }
+
     @Test func requestsThatWaitAreAnsweredBeforeTheEnd() async throws {
         try await withGateway { rig, gateway in
             let waiting = try call(gateway, "sbx-slow-3000-b")

@@ -85,8 +85,9 @@ struct RedisProbe {
     func gatewayRefusal(project: String) async throws(RedisError) -> String? {
         let keys = ProjectKeys(prefix: configuration.prefix, project: project)
         let commands = [
-            RedisCommand("EXISTS", keys.base + "ctl"), RedisCommand("GET", keys.base + "gateway:doctor"),
-            RedisCommand("DEL", keys.base + "gateway:doctor"), RedisCommand("HGETALL", keys.job("doctor")),
+            RedisCommand("EXISTS", keys.base + "ctl"), RedisCommand("HGET", keys.base + "ctl", "pressure"),
+            RedisCommand("GET", keys.base + "gateway:doctor"), RedisCommand("DEL", keys.base + "gateway:doctor"),
+            RedisCommand("HGETALL", keys.job("doctor")),
             RedisCommand("XRANGE", keys.results, "+", "-", "COUNT", "1"),
             // Rights are judged before the id, which is no id.
             RedisCommand("XADD", keys.jobs, "NOMKSTREAM", "doctor", "message", "{}"),
