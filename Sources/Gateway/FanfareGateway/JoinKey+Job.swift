@@ -15,6 +15,7 @@ extension JoinKey {
         var job = prepared?.push ?? PushJob(target: target(recipients), message: message)
         if prepared == nil { (job.format, job.validateOnly, job.delivery) = (format, validateOnly, delivery) }
         (job.id, job.results, job.priority, job.expiresAt) = (id, .all, priority, expiresAt)
+        (job.traceparent, job.tracestate) = (trace?.parent, trace?.state)
         return job
     }
 

@@ -11,6 +11,7 @@ struct SendOptions: Sendable {
     /// The id of the job; it has the rules of every job's id.
     var idempotencyKey: String?
     var waitMs: Int64
+    let trace: TraceHeaders?
 
     private static let longestWaitMs: Int64 = 60_000
 
@@ -19,6 +20,7 @@ struct SendOptions: Sendable {
     ///   - waitMs: how long a request waits unless it says otherwise.
     init(_ headers: [String: String], maximumPriority: Int, waitMs: Int64) throws(V1Fault) {
         self.waitMs = waitMs
+        trace = TraceHeaders(headers)
         if let text = headers["x-fanfare-wait"] {
             guard let wait = Int64(text), wait >= 0 else {
                 throw V1Fault(shape: "X-Fanfare-Wait", "must be milliseconds, 0 to \(Self.longestWaitMs)")

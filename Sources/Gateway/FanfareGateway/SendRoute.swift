@@ -140,6 +140,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         )
         join.validateOnly = wanted.validateOnly
         (join.priority, join.delivery, join.expiresAt) = (options.priority, options.delivery, options.expiresAt)
+        join.trace = options.trace
         return join
     }
 }

@@ -169,7 +169,7 @@ import Testing
             for word in ["token", "sbx-unregistered-g"] { job.append(word) }
             _ = try await rig.client.send(job)
             #expect(try await rig.finished("order-9")["failed"] == "1")
-            let answer = try await answer(call(gateway, "healthy", ["--id", "order-9"]))
+            let answer = try await answer(call(gateway, "healthy", ["--header", "Idempotency-Key: order-9"]))
             #expect(answer.status == 400 && answer.body.contains("another job"), "\(answer)")
         }
     }
@@ -189,11 +189,11 @@ import Testing
 
     @Test func idempotencyKeyIsOneSendAndOneBody() async throws {
         try await withGateway { rig, gateway in
-            let first = try await answer(call(gateway, "once", ["--id", "\"order-1\""]))
-            let again = try await answer(call(gateway, "once", ["--id", "order-1"]))
+            let first = try await answer(call(gateway, "once", ["--header", "Idempotency-Key: \"order-1\""]))
+            let again = try await answer(call(gateway, "once", ["--header", "Idempotency-Key: order-1"]))
             #expect(first.status == 200 && again.body == first.body && first.job == "order-1", "\(first) \(again)")
             #expect(try await rig.deliveries("once").count == 1)
-            let other = try await answer(call(gateway, "another", ["--id", "order-1"]))
+            let other = try await answer(call(gateway, "another", ["--header", "Idempotency-Key: order-1"]))
             #expect(other.status == 400 && other.body.contains("Idempotency-Key"), "\(other)")
             #expect(try await rig.deliveries("another").isEmpty)
         }
@@ -233,6 +233,16 @@ import Testing
             _ = try await rig.client.send(RedisCommand("HDEL", control, "pressure"))
             try await Wait.until("the gateway to push again") { try await answer(call(gateway, "after")).status == 200 }
             #expect(try await rig.length("jobs") == 1)
+        }
+    }
+
+    @Test func traceOfTheRequestIsTheJobs() async throws {
+        try await withGateway { rig, gateway in
+            let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+            let headers = ["--header", "traceparent: \(parent)", "--header", "tracestate: v=1"]
+            let job = try #require(try await answer(call(gateway, "traced", headers)).job)
+            let entry = try #require(try await rig.entries("results").first { $0["job"] == job })
+            #expect(entry["traceparent"] == parent && entry["tracestate"] == "v=1", "\(entry)")
         }
     }
 

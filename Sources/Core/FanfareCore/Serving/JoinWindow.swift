@@ -14,10 +14,24 @@ public struct JoinKey: Hashable, Sendable {
     public var delivery: DeliveryMode?
     /// Unix milliseconds.
     public var expiresAt: Int64?
+    /// The trace of the request. Keys with different traces are equal: a joined job has the trace of its first request.
+    public var trace: TraceHeaders?
 
     public init(key: String, project: String, kind: RecipientKind, message: [UInt8], format: MessageFormat = .v1) {
         (self.key, self.project, self.kind, self.message, self.format) = (key, project, kind, message, format)
         validateOnly = false
+    }
+
+    public static func == (one: JoinKey, other: JoinKey) -> Bool {
+        (one.key, one.project, one.kind, one.message) == (other.key, other.project, other.kind, other.message)
+            && (one.format, one.validateOnly) == (other.format, other.validateOnly)
+            && (one.priority, one.delivery, one.expiresAt) == (other.priority, other.delivery, other.expiresAt)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(key)
+        hasher.combine(project)
+        hasher.combine(message)
     }
 }
 
@@ -54,8 +68,8 @@ public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
         }
     }
 
-    public static var maximumRecipients: Int { 1_000 }
-    public static var spanNs: UInt64 { 5_000_000 }
+    static var maximumRecipients: Int { 1_000 }
+    static var spanNs: UInt64 { 5_000_000 }
 
     private struct Window {
         var job: Job
@@ -68,7 +82,7 @@ public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
     public init() {}
 
     /// When the next window closes; nil while none is open.
-    public var nextNs: UInt64? { windows.values.lazy.map(\.closesNs).min() }
+    var nextNs: UInt64? { windows.values.lazy.map(\.closesNs).min() }
 
     /// Adds a request with its recipients, of which it has at most ``maximumRecipients`` and none twice.
     ///
@@ -104,7 +118,7 @@ public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
         return due.map(\.value.job)
     }
 
-    /// Removes a request whose client is gone before its window closed: nothing is sent for it.
+    /// Removes a request whose client left before its window closed: nothing is sent for it.
     ///
     /// - Returns: false if it is in no window.
     public mutating func remove(_ request: Request) -> Bool {

@@ -1,5 +1,24 @@
 internal import FanfareModel
 
+/// The trace context of an HTTP request, which its job carries on.
+public struct TraceHeaders: Sendable {
+    public let parent: String
+    public let state: String?
+
+    /// Nil without `traceparent`, and for one that breaks a rule: W3C asks to ignore it. A wrong `tracestate` is dropped.
+    ///
+    /// - Parameter headers: by name in lower case.
+    public init?(_ headers: [String: String]) {
+        guard let parent = headers["traceparent"],
+            (try? TraceContextRules.checkParent(Array(parent.utf8))) != nil
+        else { return nil }
+        self.parent = parent
+        state = headers["tracestate"].flatMap {
+            (try? TraceContextRules.checkState(Array($0.utf8))) != nil ? $0 : nil
+        }
+    }
+}
+
 /// W3C Trace Context, level 1: what `traceparent` and `tracestate` may look like.
 enum TraceContextRules {
     static let stateLength = 8_192

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One send through a gateway that listens on this machine without TLS.
 
-    call.py PORT PROJECT KEY TOKEN [--id ID] [--leave-after SECONDS] [--reset] [--legacy]
+    call.py PORT PROJECT KEY TOKEN [--header "NAME: VALUE"]… [--leave-after SECONDS] [--reset] [--legacy]
 
 Prints status, headers and body of the answer as JSON, or closes the connection after some seconds instead, or resets it
 with the answer unread. Over the legacy protocol, commas part several tokens. Exits with 1 if the connection ends without
@@ -18,7 +18,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("port", type=int)
 for name in ("project", "key", "token"):
     parser.add_argument(name)
-parser.add_argument("--id")
+parser.add_argument("--header", action="append", default=[])
 parser.add_argument("--leave-after", type=float)
 parser.add_argument("--reset", action="store_true")
 parser.add_argument("--legacy", action="store_true")
@@ -30,8 +30,8 @@ if given.legacy:
     body = json.dumps({"registration_ids": given.token.split(","), "data": {"a": "b"}})
 # The gateway ends a connection that is to be closed: it could not be reset any more.
 end = "keep-alive" if given.reset else "close"
-own_id = f"Idempotency-Key: {given.id}\r\n" if given.id else ""
-request = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{own_id}"
+headers = "".join(f"{header}\r\n" for header in given.header)
+request = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}"
            f"Authorization: {scheme}{given.key}\r\nContent-Length: {len(body)}\r\nConnection: {end}\r\n\r\n{body}")
 connection = socket.create_connection(("127.0.0.1", given.port), 60)
 connection.sendall(request.encode())

@@ -1,6 +1,7 @@
-import FanfareCore
 import FanfareModel
 import Testing
+
+@testable import FanfareCore
 
 /// Which requests become one job, and when.
 @Suite struct JoinWindowTests {
@@ -39,6 +40,16 @@ import Testing
         #expect(close(at: 5).map(\.requests.count) == Array(repeating: 1, count: 9))
     }
 
+    @Test mutating func tracesSplitNoJobAndTheFirstCounts() {
+        let parents = ["1", "2"].map { "00-\(String(repeating: $0, count: 32))-00f067aa0ba902b7-01" }
+        for (number, parent) in parents.enumerated() {
+            var key = key()
+            key.trace = TraceHeaders(["traceparent": parent])
+            #expect(add(number, ["\(number)"], key).isEmpty)
+        }
+        #expect(close(at: 5).map(\.key.trace?.parent) == [parents[0]])
+    }
+
     @Test mutating func fullWindowIsPushedAtOnce() {
         let most = (0..<JoinWindow<Int>.maximumRecipients).map(String.init)
         #expect(add(1, Array(most.prefix(999))).isEmpty)
@@ -54,7 +65,7 @@ import Testing
         #expect(close(at: 7).isEmpty && close(at: 8).map(\.recipients) == [["b", "a"]])
     }
 
-    @Test mutating func requestWhoseClientIsGoneIsNotSent() {
+    @Test mutating func requestWhoseClientLeftIsNotSent() {
         for (request, recipients) in [(1, ["a"]), (2, ["b", "c"]), (3, ["d"])] {
             #expect(add(request, recipients).isEmpty)
         }

@@ -30,7 +30,7 @@ public struct JobRequest: Sendable {
             }
         }
         if let key = headers["idempotency-key"] { try setID(Self.unquoted(key)) }
-        traceFields(headers)
+        addTrace(headers)
         lowerPriority(to: maximumPriority)
     }
 
@@ -121,16 +121,11 @@ public struct JobRequest: Sendable {
         return isQuoted ? String(text.dropFirst().dropLast()) : text
     }
 
-    /// A trace context that breaks its rules is ignored, as W3C asks.
-    private mutating func traceFields(_ headers: [String: String]) {
-        guard value(.traceparent) == nil, value(.tracestate) == nil, let parent = headers["traceparent"],
-            (try? TraceContextRules.checkParent(Array(parent.utf8))) != nil
-        else { return }
-        fields.append((EntryField.traceparent.rawValue, Array(parent.utf8)))
-        guard let state = headers["tracestate"], (try? TraceContextRules.checkState(Array(state.utf8))) != nil else {
-            return
-        }
-        fields.append((EntryField.tracestate.rawValue, Array(state.utf8)))
+    /// Adds the trace context of the headers to a body without one.
+    private mutating func addTrace(_ headers: [String: String]) {
+        guard value(.traceparent) == nil, value(.tracestate) == nil, let trace = TraceHeaders(headers) else { return }
+        fields.append((EntryField.traceparent.rawValue, Array(trace.parent.utf8)))
+        if let state = trace.state { fields.append((EntryField.tracestate.rawValue, Array(state.utf8))) }
     }
 
     private mutating func lowerPriority(to maximum: Int) {
