@@ -36,9 +36,7 @@ struct V1Route<Redis: RedisSending>: Sendable {
                 guard let result else { return V1Answer.deferred(project: project, job: place.job) }
                 return V1Answer.result(result, project: project, job: place.job)
             case .rejected(let job, let problem): return V1Answer.rejected(problem, job: job)
-            case .unknown(let job):
-                let result = ServedResult(status: .unknown, kind: message.kind, recipient: message.recipient)
-                return V1Answer.result(result, project: project, job: job)
+            case .unknown(let job): return V1Answer.unconfirmed(job: job)
             }
         }
     }

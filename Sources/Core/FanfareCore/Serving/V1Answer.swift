@@ -38,6 +38,12 @@ public enum V1Answer {
         named("projects/\(project)/messages/fanfare:\(job)", job)
     }
 
+    /// The answer when Redis did not say whether it took the job: 504, which no SDK repeats.
+    public static func unconfirmed(job: String) -> ServedAnswer {
+        let message = "Redis did not say whether it took the job: it may be sent. Look for the job before you send again."
+        return ended(.unknown, GoogleError(.deadlineExceeded, message), job)
+    }
+
     /// The answer for a job that a worker rejected.
     ///
     /// - Parameter problem: `path: rule`.

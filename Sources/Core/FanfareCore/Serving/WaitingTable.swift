@@ -78,7 +78,7 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
     public func isAwaited(project: String) -> Bool { counts[project] != nil }
 
     /// The requests that wait for a job.
-    func requests(project: String, job: String) -> [Request] {
+    public func requests(project: String, job: String) -> [Request] {
         requests[JobName(project: project, job: job)] ?? []
     }
 

@@ -167,6 +167,12 @@ import Testing
         #expect(answer.status == 200)
     }
 
+    @Test func pushThatRedisDidNotConfirmIsNotCalledFCMs() {
+        let answer = V1Answer.unconfirmed(job: "gw-1")
+        #expect(answer.status == 504 && answer.headers.contains(.init("X-Fanfare-Status", "unknown")))
+        #expect(String(decoding: answer.body, as: UTF8.self).contains("Redis did not say"))
+    }
+
     @Test func deferredNameLeadsToTheJob() {
         let answer = V1Answer.deferred(project: "demo", job: "1700-0")
         #expect(Self.text(answer) == #"{"name":"projects/demo/messages/fanfare:1700-0"}"#)
