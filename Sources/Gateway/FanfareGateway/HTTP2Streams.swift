@@ -69,7 +69,7 @@ final class HTTP2Streams: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ChannelShouldQuiesceEvent: end()
-        // A peer that leaves its answers unread for so long is gone.
+        // A peer that reads no answer for so long counts as lost.
         case is IdleStateHandler.IdleStateEvent:
             if open == 0 { end() } else { context.close(promise: nil) }
         default: break
