@@ -12,7 +12,7 @@ public struct AccessAssertion: Equatable, Sendable {
     private static let maximumPartBytes = 6_144
 
     /// `iss`: the `client_email` of the account.
-    public let issuer: String
+    let issuer: String
     /// `kid`; nil if the header has none. No key is found by it.
     public let keyID: String?
     /// The bytes that were signed.

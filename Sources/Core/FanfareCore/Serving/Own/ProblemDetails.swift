@@ -20,7 +20,7 @@ public struct ProblemDetails: Error, Equatable, Sendable {
 
     public var status: Int
     /// A sentence for people.
-    public var detail: String
+    var detail: String
     public var faults: [Fault] = []
     /// The job that the request made, or names.
     public var job: String?
