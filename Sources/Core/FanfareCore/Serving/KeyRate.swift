@@ -1,7 +1,11 @@
-/// Token bucket of one key. It holds the requests of one second, and at least one.
+/// Token bucket of one key. It holds the requests of one second, at least ``minimumBurst``, at most the requests of one
+/// minute.
 ///
 /// Its whole state is the time at which the bucket is full again: each request moves that time by one interval.
 public struct KeyRate: Sendable {
+    /// An SDK sends the messages of one call in parallel, up to 500 of them, and some do not repeat a 429.
+    static let minimumBurst: UInt64 = 500
+
     /// Requests a minute.
     public let rate: Int
     /// Rounded up, so that the rate is not exceeded.
@@ -16,7 +20,7 @@ public struct KeyRate: Sendable {
         self.rate = rate
         let (minuteNs, requests): (UInt64, UInt64) = (60_000_000_000, UInt64(rate))
         intervalNs = max(1, (minuteNs - 1) / requests + 1)
-        burstNs = (max(1, requests / 60) - 1) * intervalNs
+        burstNs = (min(requests, max(Self.minimumBurst, requests / 60)) - 1) * intervalNs
     }
 
     /// Counts one request.

@@ -37,7 +37,7 @@ struct GatewayKeyAddCommand: ParsableCommand {
     @Option(help: .value("list", "What the key may do: push, read, operate, separated by commas."))
     var rights = "push"
 
-    @Option(help: .value("n", "Requests a minute; left out: no limit."))
+    @Option(help: .value("n", "Requests a minute, at most 500 or a second's share at once; left out: no limit."))
     var rate: Int?
 
     @Option(
