@@ -57,9 +57,10 @@ public enum ManagementAnswer {
     public static func rejected(_ problem: String, route: ManagementRoute, job: String) -> ServedAnswer {
         switch route {
         case .subscriptions: return V1Answer.rejected(problem, job: job)
-        case .info: return error(403, CanonicalCode.permissionDenied.rawValue, [.job(job)])
+        case .info: return error(403, CanonicalCode.permissionDenied.rawValue, [.job(job), reason(problem)])
         case .groups: return error(400, problem, [.job(job)])
-        case .batch, .relation: return error(400, CanonicalCode.invalidArgument.rawValue, [.job(job)])
+        case .batch, .relation:
+            return error(400, CanonicalCode.invalidArgument.rawValue, [.job(job), reason(problem)])
         }
     }
 
@@ -67,11 +68,22 @@ public enum ManagementAnswer {
     public static func fault(_ fault: EntryFault, route: ManagementRoute) -> ServedAnswer {
         switch route {
         case .subscriptions: return V1Answer.fault(V1Fault(shape: fault.path, fault.rule))
-        case .info where fault.path == "token": return error(400, "InvalidToken")
-        case .info: return error(403, CanonicalCode.permissionDenied.rawValue)
+        case .info where fault.path == "token": return error(400, "InvalidToken", [reason(fault.reason)])
+        case .info: return error(403, CanonicalCode.permissionDenied.rawValue, [reason(fault.reason)])
         case .groups: return error(400, fault.reason)
-        case .batch, .relation: return error(400, CanonicalCode.invalidArgument.rawValue)
+        case .batch, .relation:
+            return error(400, CanonicalCode.invalidArgument.rawValue, [reason(fault.reason)])
         }
+    }
+
+    /// Bytes of `X-Fanfare-Reason`.
+    static let maximumReasonBytes = 300
+
+    /// The rule that a request breaks, for answers whose body is a single word to clients. Any byte that is not printable
+    /// ASCII becomes a question mark.
+    private static func reason(_ sentence: String) -> ServedAnswer.Header {
+        let bytes = sentence.utf8.prefix(maximumReasonBytes).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+        return ServedAnswer.Header("X-Fanfare-Reason", String(decoding: bytes, as: UTF8.self))
     }
 
     public static func refusal(_ refusal: GatewayError, route: ManagementRoute) -> ServedAnswer {

@@ -212,6 +212,25 @@ import Testing
         #expect(Self.text(other) == #"403 {"error":"PERMISSION_DENIED"}"#, "a 400 would be the token's")
     }
 
+    @Test func answerOfOneWordHasTheRuleInAHeader() {
+        let rule = "topic.list needs topic_api: v1; set it\u{A0}\r\n" + String(repeating: "x", count: 400)
+        for route in [Self.relation.route, Self.info.route, .batch(isAdding: true)] {
+            let fault = ManagementAnswer.fault(EntryFault("op", rule), route: route)
+            let rejected = ManagementAnswer.rejected("op: \(rule)", route: route, job: "J")
+            for answer in [fault, rejected] {
+                let reasons = answer.headers.filter { $0.name == "X-Fanfare-Reason" }.map(\.value)
+                #expect(
+                    reasons.count == 1 && reasons[0].utf8.count == ManagementAnswer.maximumReasonBytes,
+                    "\(reasons)"
+                )
+                #expect(reasons[0].hasPrefix("op: topic.list needs topic_api: v1; set it????xx"))
+            }
+        }
+        for route in [Self.list, .groups] {
+            #expect(ManagementAnswer.fault(EntryFault("op", rule), route: route).headers.isEmpty, "the body says it")
+        }
+    }
+
     @Test func keyOfSeveralProjectsIsRefusedByName() {
         let refusal = GatewayError.severalProjects(key: "relay", (1...6).map { "p\($0)" })
         let sentence =
