@@ -21,7 +21,7 @@ struct Responder: Sendable {
 extension WebRequest {
     /// A request without its body.
     init(_ head: HTTPRequestHead, peer: String) {
-        let target = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let target = Self.originForm(head.uri).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var headers: [String: String] = [:]
         for (name, value) in head.headers {
             let name = name.lowercased()
@@ -29,10 +29,19 @@ extension WebRequest {
         }
         self.init(
             method: head.method.rawValue,
-            path: String(target.first ?? ""),
+            path: target.first.map { $0.isEmpty ? "/" : String($0) } ?? "/",
             queryText: target.count > 1 ? String(target[1]) : "",
             headers: headers,
             peer: peer
         )
+    }
+
+    /// The target without the scheme and the authority of an absolute form (RFC 9112, 3.2.2), which clients of a proxy send.
+    private static func originForm(_ target: String) -> Substring {
+        guard target.utf8.first != UInt8(ascii: "/"),
+            let scheme = ["http://", "https://"].first(where: target.lowercased().hasPrefix)
+        else { return target[...] }
+        let rest = target.dropFirst(scheme.count)
+        return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
     }
 }

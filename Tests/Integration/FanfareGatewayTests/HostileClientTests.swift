@@ -88,6 +88,20 @@ import Testing
         }
     }
 
+    /// Clients of a proxy name the whole address.
+    @Test(arguments: [
+        ("http://fcm.googleapis.com/v1/a?b=c", "/v1/a", "b=c"), ("HTTPS://[::1]:8443/a/http://b", "/a/http://b", ""),
+        ("http://x", "/", ""), ("http://x?a=/b", "/", "a=/b"), ("/http://x/a", "/http://x/a", ""),
+    ])
+    func absoluteTargetIsServedByItsPath(target: String, path: String, query: String) async throws {
+        try await TestServer.run { server in
+            let peer = try RawPeer(port: server.port)
+            try peer.send(Self.request(target))
+            #expect(try peer.answer().status == 200)
+            #expect(server.requests.all.map(\.path) == [path] && server.requests.all.map(\.queryText) == [query])
+        }
+    }
+
     @Test(arguments: [
         "GET / HTTP/1.1\r\nHost: x\r\nA: \(String(repeating: "a", count: 33_000))\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\n\((0..<300).map { "A\($0): b\r\n" }.joined())\r\n",
