@@ -246,6 +246,40 @@ import Testing
         }
     }
 
+    /// The gateway reads keys every 5 s.
+    @Test func removedKeyIsRefusedDespiteFaultsOfOtherFiles() async throws {
+        try await withGateway { rig, gateway in
+            let keys = rig.directory.appendingPathComponent("keys").path
+            let adding = try ChildProcess([
+                "gateway", "key", "add", "crm", "--project", rig.project, "-c", gateway.configuration,
+            ])
+            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
+            let crm = Running(
+                process: gateway.process,
+                worker: gateway.worker,
+                port: gateway.port,
+                key: adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines),
+                configuration: gateway.configuration
+            )
+            try await Wait.until("the new key to count") { try await answer(call(crm, "new")).status == 200 }
+            try "name: [".write(toFile: keys + "/bad.yaml", atomically: true, encoding: .utf8)
+            try FileManager.default.removeItem(atPath: keys + "/shop.yaml")
+            try await Wait.until("the removed key to be refused") {
+                try await answer(call(gateway, "removed")).status == 401
+            }
+            let text = try String(contentsOfFile: gateway.configuration, encoding: .utf8)
+            try "\(text)\nnonsense: 1\n".write(toFile: gateway.configuration, atomically: true, encoding: .utf8)
+            try await Wait.until("the fault to be logged") { gateway.process.stderr.contains("nonsense") }
+            #expect(try await answer(call(crm, "faulty")).status == 200, "a fault removes no key")
+            try FileManager.default.removeItem(atPath: keys + "/crm.yaml")
+            try await Wait.until("the other removed key to be refused") {
+                try await answer(call(crm, "removed")).status == 401
+            }
+            let log = gateway.process.stderr
+            #expect(log.components(separatedBy: "(bad.yaml)").count == 2, "each fault is logged once: \(log)")
+        }
+    }
+
     @Test func requestsThatWaitAreAnsweredBeforeTheEnd() async throws {
         try await withGateway { rig, gateway in
             let waiting = try call(gateway, "sbx-slow-3000-b")

@@ -159,6 +159,24 @@ import Testing
         #expect(keys.table.keys.map(\.name) == ["shop"])
     }
 
+    @Test func fileWithAFaultKeepsItsKeyAndARemovedFileDoesNot() throws {
+        let old = try read([
+            "a.yaml": Self.file("a", "a"), "b.yaml": Self.file("b", "b"), "c.yaml": Self.file("c", "c"),
+        ])
+        try FileManager.default.removeItem(atPath: folder.file("a.yaml"))
+        let new = try read(["b.yaml": "name: [", "bad.yaml": "name: bad", "d.yaml": Self.file("d", "d")])
+        #expect(new.faults.count > 1 && new.entries.map(\.file) == ["c.yaml", "d.yaml"])
+        let keys = new.replacing(old.entries)
+        #expect(keys.map(\.file) == ["b.yaml", "c.yaml", "d.yaml"] && keys.first?.key.name == "b")
+    }
+
+    @Test(arguments: [("b", "d"), ("d", "b")])
+    func keyOfAFaultyFileThatMovedToAnotherFileIsNotKept(name: String, letter: Character) throws {
+        let old = try read(["b.yaml": Self.file("b", "b")])
+        let new = try read(["b.yaml": "", "d.yaml": Self.file(name, letter)])
+        #expect(new.replacing(old.entries).map(\.file) == ["d.yaml"])
+    }
+
     @Test func openAndForeignFilesAreConcerns() throws {
         try write(["a.yaml": Self.file("a", "a"), "b.yml": "", "README": ""])
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("a.yaml"))

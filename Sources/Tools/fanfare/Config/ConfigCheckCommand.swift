@@ -32,6 +32,7 @@ struct ConfigCheckCommand: ParsableCommand {
             secrets = try configuration.loadCheckedSecrets()
             _ = try configuration.deployment(secrets.redis)
             gateway = try configuration.loadGateway()
+            _ = try configuration.gateway.identity()
         } catch {
             report(error)
             throw ExitCode(Outcome.configuration.rawValue)

@@ -37,6 +37,8 @@ struct GatewayKeyRemoveCommand: ParsableCommand {
             throw Outcome.failed.because("key \(name): there is none; `fanfare gateway key ls` lists the keys")
         }
         try KeyFile.remove(entry.file, from: folder)
+        // One of these files may be a copy of the key, or what keeps gateways from a change.
+        ConfigurationOptions.warn(keys.faults)
         Console.result(
             "key \(name): removed",
             ["name": .string(name), "outcome": "removed"],

@@ -24,7 +24,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
             the project, and no credential of Google. Any number of gateways may run.
 
             Make a key for each producer with `fanfare gateway key add`. New and removed keys count within 10 seconds, and so \
-            does another certificate for new connections.
+            do changed projects, and another certificate for new connections.
 
             SIGTERM and SIGINT stop: no connection is accepted, and requests that wait are answered. Exits with 0 after \
             that, with 78 if the configuration cannot be used, and with 69 if the address cannot be listened on.
@@ -47,7 +47,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         ProcessMemory.makePrivate()
         let source = options.source(["gateway.listen": listen, "gateway.admin_listen": adminListen])
         let configuration = try source.load()
-        let files = try Self.files(configuration)
+        let (files, identity) = (try configuration.loadGateway(), try configuration.gateway.identity())
         let logger = LogOutput.boundedLogger(configuration.log)
         for concern in files.concerns { logger.warning("\(concern.sentence)") }
         if files.keys.keys.isEmpty {
@@ -66,13 +66,17 @@ struct GatewayRunCommand: AsyncParsableCommand {
         Task { await admin.run(configuration.gateway.adminListen) }
         let redis = try await Self.connect(deployment, configuration, health, logger)
         defer { redis.close() }
-        let identity = try Self.identity(configuration)
-        let gateway = try Self.gateway(configuration, files.keys, identity, redis, registry, health, logger)
+        let projects = GatewayProjectSettings(configuration)
+        let gateway = try Self.gateway(configuration, projects, files.keys, identity, redis, registry, health, logger)
         let meters = ReloadMeters(registry)
+        let first = GatewayReload(source, configuration, files.entries, identity, gateway, projects, meters, logger)
         let (stops, stop) = AsyncStream<Void>.makeStream()
         let signals = StopSignals { stop.yield() }
         defer { signals.cancel() }
-        let watching = Task { await Self.watch(source, files.keys, identity, gateway, meters, logger) }
+        let watching = Task {
+            var reload = first
+            await reload.watch()
+        }
         defer { watching.cancel() }
         do {
             try await gateway.run(stops: stops) { port in
@@ -85,14 +89,6 @@ struct GatewayRunCommand: AsyncParsableCommand {
             throw Outcome.unavailable.because("gateway: \(error); choose another with --listen or gateway.listen")
         }
         logger.info("The gateway has stopped.")
-    }
-
-    private static func files(_ configuration: Configuration) throws -> GatewayFiles {
-        do throws(ConfigurationError) {
-            return try configuration.loadGateway()
-        } catch {
-            throw Outcome.configuration.because("\(error)")
-        }
     }
 
     /// Waits for a Redis that is away; wrong credentials end the command.
@@ -117,6 +113,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
 
     private static func gateway(
         _ configuration: Configuration,
+        _ projects: GatewayProjectSettings,
         _ keys: KeyTable,
         _ identity: GatewayOptions.Identity?,
         _ redis: RedisClient,
@@ -136,7 +133,6 @@ struct GatewayRunCommand: AsyncParsableCommand {
         options.prefix = configuration.prefix
         options.dedupeMs = configuration.retention.dedupeHours * 3_600_000
         options.identity = identity
-        let (projects, prefix) = (configuration.projects, configuration.prefix)
         return try Gateway(
             options: options,
             keys: keys,
@@ -146,66 +142,11 @@ struct GatewayRunCommand: AsyncParsableCommand {
             logger: logger,
             inputs: GatewayInputs(
                 mayBeApplied: { ($0 as? RedisError)?.maybeApplied ?? false },
-                entryCheck: { project in
-                    EntryCheck(projects.first { $0.id == project }, project: project, prefix: prefix)
-                },
+                entryCheck: { projects.check(of: $0) },
                 nowNs: { SystemClock.bootNs },
                 nowSeconds: { SystemClock.nowMs / 1_000 },
                 newJobID: { "gw-" + UUID().uuidString.lowercased() }
             )
         )
-    }
-
-    /// The certificate that the gateway uses; nil for plain HTTP.
-    private static func identity(_ configuration: Configuration) throws -> GatewayOptions.Identity? {
-        let given = configuration.gateway
-        guard let certificate = given.certificateFile, let key = given.keyFile, !given.isBehindProxy else { return nil }
-        return GatewayOptions.Identity(certificate: try pem(certificate), key: try pem(key))
-    }
-
-    private static func pem(_ file: ConfiguredFile) throws -> String {
-        do throws(ConfigurationError) {
-            return String(decoding: try file.read(limit: 1 << 20).bytes, as: UTF8.self)
-        } catch {
-            throw Outcome.configuration.because("\(error)")
-        }
-    }
-
-    /// Keys that were added or removed, and another certificate, count within 10 s; a fault leaves all as they were.
-    private static func watch(
-        _ source: ConfigurationSource,
-        _ firstKeys: KeyTable,
-        _ firstIdentity: GatewayOptions.Identity?,
-        _ gateway: Gateway<RedisClient>,
-        _ meters: ReloadMeters,
-        _ logger: Logger
-    ) async {
-        var (knownKeys, knownPair) = (firstKeys, firstIdentity)
-        var lastFault = ""
-        while !Task.isCancelled {
-            try? await Task.sleep(for: .seconds(5))
-            do {
-                let configuration = try source.load()
-                let keys = try configuration.loadGateway().keys
-                if !lastFault.isEmpty || keys != knownKeys { meters.accepted(isPartial: false) }
-                if knownPair != nil, let pair = try identity(configuration), pair != knownPair {
-                    try gateway.replaceIdentity(pair)
-                    knownPair = pair
-                    logger.info("The certificate was read again.")
-                }
-                if keys != knownKeys {
-                    gateway.replaceKeys(keys)
-                    knownKeys = keys
-                    logger.info("The keys were read again.", metadata: ["keys": "\(keys.keys.count)"])
-                }
-                lastFault = ""
-            } catch {
-                if lastFault != "\(error)" {
-                    logger.error("Keys and certificate stay as they are.", metadata: ["error": "\(error)"])
-                    meters.refused()
-                }
-                lastFault = "\(error)"
-            }
-        }
     }
 }

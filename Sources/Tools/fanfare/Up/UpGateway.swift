@@ -19,12 +19,11 @@ struct UpGateway {
     /// - Parameter listen: replaces the address of the configuration.
     init(_ settings: Configuration.Gateway, listen: ListenAddress?) {
         address = listen ?? settings.listen
-        let usesTLS = settings.certificateFile != nil && !settings.isBehindProxy
         guard case .tcp(_, let port) = address else {
             origin = nil
             return
         }
-        origin = "\(usesTLS ? "https" : "http")://localhost:\(port)"
+        origin = "\(settings.usesTLS ? "https" : "http")://localhost:\(port)"
     }
 
     /// Makes the first key of a folder, with every right.

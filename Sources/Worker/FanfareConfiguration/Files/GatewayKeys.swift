@@ -4,7 +4,7 @@ internal import FanfareModel
 /// The keys in the folder `gateway.keys_dir`. Hidden files are ignored, any other entry but `….yaml` is counted in a
 /// concern.
 public struct GatewayKeys: Sendable {
-    public struct Entry: Sendable {
+    public struct Entry: Equatable, Sendable {
         /// The file's name without its folder.
         public let file: String
         public let key: GatewayKey
@@ -15,6 +15,8 @@ public struct GatewayKeys: Sendable {
     /// One sentence each, with file, field and remedy.
     public private(set) var faults: [String] = []
     public private(set) var concerns: [Concern] = []
+    /// The names of files that have a fault.
+    private var faultyFiles: Set<String> = []
     private var openFiles = 0
 
     public static let suffix = ".yaml"
@@ -25,6 +27,18 @@ public struct GatewayKeys: Sendable {
     public var table: KeyTable { KeyTable(entries.map(\.key)) }
 
     private init() {}
+
+    /// The keys that replace others: a file with a fault keeps the key that it had, unless another file has its name or
+    /// digest now. A key whose file is gone is removed.
+    ///
+    /// - Parameter old: the keys that the same folder had.
+    public func replacing(_ old: [Entry]) -> [Entry] {
+        let (names, proofs) = (Set(entries.map(\.key.name)), Set(entries.map(\.key.proof)))
+        let kept = old.filter {
+            faultyFiles.contains($0.file) && !names.contains($0.key.name) && !proofs.contains($0.key.proof)
+        }
+        return (entries + kept).sorted { $0.file < $1.file }
+    }
 
     /// Reads all files of a folder.
     ///
@@ -41,12 +55,17 @@ public struct GatewayKeys: Sendable {
         var keys = GatewayKeys()
         var (names, proofs): ([String: String], [GatewayKey.Proof: String]) = ([:], [:])
         for file in files {
-            guard let key = keys.key(in: file, of: folder) else { continue }
+            guard let key = keys.key(in: file, of: folder) else {
+                keys.faultyFiles.insert(file)
+                continue
+            }
             if let other = names.updateValue(file, forKey: key.name) {
+                keys.faultyFiles.insert(file)
                 keys.faults.append(
                     GatewayKeyFile.fault("\(other) has this name, too; change one of them", "name", file)
                 )
             } else if let other = proofs.updateValue(file, forKey: key.proof) {
+                keys.faultyFiles.insert(file)
                 let field = key.publicKey == nil ? "sha256" : "public_key"
                 keys.faults.append(
                     GatewayKeyFile.fault("\(other) has the same key; remove one of them", field, file)
@@ -92,7 +111,8 @@ public struct GatewayKeys: Sendable {
 /// What the gateway reads from the files that its settings name.
 public struct GatewayFiles: Sendable {
     /// Empty without `gateway.keys_dir`.
-    public var keys = KeyTable()
+    public var entries: [GatewayKeys.Entry] = []
+    public var keys: KeyTable { KeyTable(entries.map(\.key)) }
     /// The bearer token of the gateway's admin address; nil if requests need none, or there is no address.
     public var adminToken: SecretText?
     public var concerns: [Concern] = []
@@ -114,7 +134,7 @@ extension Configuration {
             do throws(ConfigurationError) {
                 let keys = try GatewayKeys.read(folder)
                 faults += keys.faults
-                files.keys = keys.table
+                files.entries = keys.entries
                 files.concerns = keys.concerns
             } catch {
                 faults += error.faults

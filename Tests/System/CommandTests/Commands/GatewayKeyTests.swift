@@ -186,6 +186,17 @@ import Testing
         #expect(again.status == 1 && again.err.contains("`fanfare gateway key ls` lists the keys"), "\(again.err)")
     }
 
+    @Test func removalWarnsOfFilesWithAFault() async throws {
+        _ = try await run("add", "shop", "--project", "demo")
+        _ = try folder.write("keys.d/bad.yaml", "name: bad\nsha256: 00\nprojects: [demo]\n")
+        let removed = try await run("remove", "shop")
+        #expect(removed.status == 0 && removed.out == "key shop: removed\n")
+        #expect(
+            removed.err.hasPrefix("fanfare: warning: gateway.keys_dir.sha256 (bad.yaml line 2): must be 64"),
+            "\(removed.err)"
+        )
+    }
+
     @Test func absentFolderIsNamedWithItsRemedy() async throws {
         for line in [["ls"], ["remove", "shop"]] {
             let run = try await CommandRun(["gateway", "key"] + line + ["-c", file])
