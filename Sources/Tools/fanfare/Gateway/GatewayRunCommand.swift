@@ -9,8 +9,10 @@ internal import FanfareMetrics
 internal import FanfareModel
 internal import FanfareWorker
 internal import FoundationEssentials
+internal import Glibc
 internal import Logging
 internal import RedisTransport
+internal import SocketTransport
 
 struct GatewayRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -78,6 +80,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
             await reload.watch()
         }
         defer { watching.cancel() }
+        try Self.checkSocket(configuration.gateway.listen)
         do {
             try await gateway.run(stops: stops) { port in
                 logger.info(
@@ -89,6 +92,21 @@ struct GatewayRunCommand: AsyncParsableCommand {
             throw Outcome.unavailable.because("gateway: \(error); choose another with --listen or gateway.listen")
         }
         logger.info("The gateway has stopped.")
+    }
+
+    /// Refuses a path that the server would remove: a file, or the socket of a process that still serves it.
+    static func checkSocket(_ address: ListenAddress) throws {
+        guard case .unix(let path) = address else { return }
+        if SocketAddress.unix(path)?.isServed == true {
+            let remedy = "choose another with --listen or gateway.listen"
+            throw Outcome.unavailable.because("gateway: \(path) is taken by another program; \(remedy)")
+        }
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            throw Outcome.unavailable.because(
+                "gateway: \(path) is not a socket; remove it or change gateway.listen"
+            )
+        }
     }
 
     /// Waits for a Redis that is away; wrong credentials end the command.

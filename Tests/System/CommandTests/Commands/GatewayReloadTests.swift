@@ -1,3 +1,4 @@
+import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 
 @testable import fanfare
 
-/// What a gateway reads again while it runs.
+/// What a gateway reads again while it runs, and what it checks before it listens.
 @Suite struct GatewayReloadTests {
     private let folder: TemporaryFolder
 
@@ -72,5 +73,31 @@ import Testing
         _ = try folder.write("gateway.pem", pairs[1].certificatePEM)
         let good = try await CommandRun(["config", "check", "-c", file])
         #expect(good.status == 0, "\(good.err)")
+    }
+
+    // MARK: The socket
+
+    @Test func socketOfAnotherProgramAndAFileAreNotReplaced() throws {
+        let path = folder.file("socket")
+        #expect(throws: Never.self) { try GatewayRunCommand.checkSocket(.unix(path: path)) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        try #require(isBound && listen(descriptor, 1) == 0)
+        let taken = #expect(throws: ExitCode.self) { try GatewayRunCommand.checkSocket(.unix(path: path)) }
+        #expect(taken == ExitCode(69))
+        close(descriptor)
+        #expect(throws: Never.self, "a socket that no process serves") {
+            try GatewayRunCommand.checkSocket(.unix(path: path))
+        }
+        let file = try folder.write("file", "")
+        let refused = #expect(throws: ExitCode.self) { try GatewayRunCommand.checkSocket(.unix(path: file)) }
+        #expect(refused == ExitCode(69) && FileManager.default.fileExists(atPath: file))
     }
 }
