@@ -4,8 +4,9 @@ internal import FanfareTemplate
 
 /// Reads an audience from NDJSON or CSV as it arrives, and checks each recipient.
 ///
-/// A line of NDJSON is a token as a JSON string, or a recipient of a personal job as an object. CSV has a header; see
-/// ``RecipientColumns``. Lines without text are skipped. Holds one row at a time.
+/// A line of NDJSON is a token, or a recipient of a personal job as an object. A token is a JSON string, or stands without
+/// quotes if it is not JSON itself, as `null` and `12` are. CSV has a header; see ``RecipientColumns``. Lines without text
+/// are skipped. Holds one row at a time.
 public struct AudienceReader: Sendable {
     public enum Form: Sendable { case ndjson, csv }
 
@@ -105,6 +106,9 @@ public struct AudienceReader: Sendable {
         case UInt8(ascii: "["): throw Fault(line: line, rule: "a JSON array; write one recipient per line")
         default:
             let isQuoted = element.count >= 2 && element[0] == UInt8(ascii: "\"") && element.last == element[0]
+            if !isQuoted, (try? JSONParser.parse(element)) != nil {
+                throw Fault(line: line, rule: "a JSON literal or number; put a token in double quotes")
+            }
             let token = isQuoted ? Array(element[1..<element.count - 1]) : element
             if let rule = RecipientRules.tokenFault(token) { throw Fault(line: line, rule: "token: \(rule)") }
             try append(token, .token, to: &elements)

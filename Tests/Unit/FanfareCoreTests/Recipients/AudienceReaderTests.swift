@@ -26,6 +26,12 @@ import Testing
         #expect(read.elements == ["a:1", "b", "c-_.", "d"] && read.format == .token)
     }
 
+    @Test func tokensThatAreNoJSONNeedNoQuotes() throws {
+        let lines = ["nullable", "12a", "012", "\"null\"", "\"12\""]
+        let read = try Self.read(.ndjson, lines.joined(separator: "\n"))
+        #expect(read.elements == ["nullable", "12a", "012", "null", "12"])
+    }
+
     @Test(arguments: [1, 7, 1_000])
     func linesOfNDJSONAreRecipients(piece: Int) throws {
         let lines = [#"{"token":"a","vars":{"n":"x"}}"#, #"{"fid":"b"}"#, #"{"token":"c","variant":"es"}"#]
@@ -51,6 +57,9 @@ import Testing
         (AudienceReader.Form.ndjson, "", 1, "no recipients"), (.ndjson, "\n\n", 2, "no recipients"),
         (.ndjson, "\"a\"\n\"b c\"\n", 2, "token: "), (.ndjson, "\"a\"\n[\"b\"]\n", 2, "a JSON array"),
         (.ndjson, "\"a\"\n\"\"\n", 2, "token: "), (.ndjson, "a\n\"b", 2, "token: "),
+        (.ndjson, "a\nnull\n", 2, "a JSON literal"), (.ndjson, "true", 1, "a JSON literal"),
+        (.ndjson, "false\n", 1, "a JSON literal"), (.ndjson, "a\n12\n", 2, "a JSON literal"),
+        (.ndjson, " -1.5e3 \n", 1, "a JSON literal"),
         (.ndjson, "a\n\n{\"token\":\"b\"}", 3, "a token among recipients"),
         (.ndjson, "{\"token\":\"b\"}\na", 2, "a token among recipients"),
         (.ndjson, "{\"token\":\"a\"}\n{\"tokn\":\"b\"}\n", 2, "tokn"), (.ndjson, "{\"token\":\"a\"", 1, "not JSON"),
