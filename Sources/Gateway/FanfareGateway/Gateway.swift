@@ -76,7 +76,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
                 redis: redis,
                 prefix: options.prefix,
                 served: served,
-                pushes: JobPushes(records: records, logger: logger, inputs: inputs),
+                pushes: JobPushes(records: records, meters: meters, logger: logger, inputs: inputs),
                 logger: logger
             ),
             audiences: AudienceRoute(redis: redis, served: served, newID: inputs.newJobID, logger: logger),

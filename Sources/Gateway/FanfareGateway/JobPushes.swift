@@ -9,6 +9,16 @@ internal import StreamWire
 
 /// `POST /v1/projects/{p}/jobs`: checks a job, pushes it, and waits for its end where the client asks for that.
 struct JobPushes<Redis: RedisSending>: Sendable {
+    /// A job that keeps the rules of `EntryCheck`.
+    private struct CheckedJob {
+        var request: JobRequest
+        /// nil for an audience.
+        let recipients: Int?
+        let project: String
+        /// The name of the key that pushes it.
+        let key: String
+    }
+
     private enum Push {
         case pushed
         /// Nothing is in Redis.
@@ -24,6 +34,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     /// Whether Redis may have run the command that ended with the error.
     let mayBeApplied: @Sendable (any Error) -> Bool
     let newJobID: @Sendable () -> String
+    let meters: GatewayMetrics
     let logger: Logger
     private let records: RequestRecords<Redis>
     private let waiting = NIOLockedValueBox(0)
@@ -36,8 +47,9 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     private static var firstLook: Duration { .milliseconds(20) }
     private static var longestLook: Duration { .milliseconds(500) }
 
-    init(records: RequestRecords<Redis>, logger: Logger, inputs: GatewayInputs) {
-        (redis, prefix, self.records, self.logger) = (records.redis, records.prefix, records, logger)
+    init(records: RequestRecords<Redis>, meters: GatewayMetrics, logger: Logger, inputs: GatewayInputs) {
+        (redis, prefix, self.records) = (records.redis, records.prefix, records)
+        (self.meters, self.logger) = (meters, logger)
         (mayBeApplied, entryCheck, newJobID) = (inputs.mayBeApplied, inputs.entryCheck, inputs.newJobID)
     }
 
@@ -48,16 +60,17 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         let query = try QueryParameters(request.queryText, ["check", "wait"])
         let waitMs = try query.number("wait", in: 0...60_000) ?? 0
         let isCheck = try query.flag("check")
-        var job = try JobRequest(request.body, headers: request.headers, maximumPriority: key.maximumPriority)
+        let job = try JobRequest(request.body, headers: request.headers, maximumPriority: key.maximumPriority)
         let outline: JobOutline
         do throws(EntryFault) { outline = try entryCheck(project).check(job.fields) } catch {
             throw ProblemDetails(error)
         }
         if isCheck { return .json(JSONObject([.init(key: "ok", value: true)] + outline.json.members)) }
+        var checked = CheckedJob(request: job, recipients: outline.recipients, project: project, key: key.name)
         guard waitMs > 0 else {
             try await checkID(job, request, key, project)
-            let id = job.setMissingID(newJobID())
-            return try await push(job, id, project) ?? pushed(id, project)
+            let id = checked.request.setMissingID(newJobID())
+            return await push(checked, id) ?? pushed(id, project)
         }
         guard (outline.recipients ?? .max) <= JobRequest.maximumAwaited else {
             let rule = "wait: only for a job of at most \(JobRequest.maximumAwaited) recipients"
@@ -66,7 +79,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         guard enter() else { return .unavailable("Too many requests wait for the end of their jobs.") }
         defer { waiting.withLockedValue { $0 -= 1 } }
         try await checkID(job, request, key, project)
-        return try await pushAndWait(job, project, .milliseconds(waitMs))
+        return try await pushAndWait(checked, .milliseconds(waitMs))
     }
 
     /// An `Idempotency-Key` belongs to one body.
@@ -97,18 +110,31 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     // MARK: Push
 
     /// - Returns: the answer if the job is not surely in Redis.
-    private func push(_ job: JobRequest, _ id: String, _ project: String) async throws -> WebReply? {
-        switch await push(job.fields, id, project) {
-        case .pushed: return nil
+    private func push(_ job: CheckedJob, _ id: String) async -> WebReply? {
+        // The client's end cancels the request's task, which would end the pauses between the tries at once.
+        let outcome = await Task { await pushUntilKnown(job.request.fields, id, job.project) }.value
+        switch outcome {
+        case .pushed:
+            meters.pushed(recipients: job.recipients ?? 0, key: job.key)
+            return nil
         case .refused: return .unavailable("Redis did not take the job.")
         case .unknown:
-            let location = ServedAnswer.Header("Location", OwnRoute.path(ofJob: id, in: project))
             let problem = ProblemDetails(504, "Whether the job is in Redis is not known.", job: id)
-            return WebReply(problem.answer(headers: [location]))
+            return WebReply(
+                problem.answer(headers: [
+                    ServedAnswer.Header("Location", OwnRoute.path(ofJob: id, in: job.project)),
+                    ServedAnswer.Header("X-Fanfare-Job", id), ServedAnswer.Header("X-Fanfare-Status", "unknown"),
+                ])
+            )
         }
     }
 
-    private func push(_ fields: [(name: String, value: [UInt8])], _ id: String, _ project: String) async -> Push {
+    /// Pushes a job until it is in Redis, or surely is not.
+    private func pushUntilKnown(
+        _ fields: [(name: String, value: [UInt8])],
+        _ id: String,
+        _ project: String
+    ) async -> Push {
         let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
         var isDoubtful = false
         for _ in 0..<Self.tries {
@@ -137,14 +163,15 @@ struct JobPushes<Redis: RedisSending>: Sendable {
 
     // MARK: Wait
 
-    private func pushAndWait(_ job: JobRequest, _ project: String, _ wait: Duration) async throws -> WebReply {
+    private func pushAndWait(_ job: CheckedJob, _ wait: Duration) async throws -> WebReply {
         var job = job
+        let project = job.project
         let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
         // An id may be that of a job of long ago.
         var earlier: JobStatus?
-        if let own = job.id { earlier = try await producer.status(of: own) }
-        let id = job.setMissingID(newJobID())
-        if let refusal = try await push(job, id, project) { return refusal }
+        if let own = job.request.id { earlier = try await producer.status(of: own) }
+        let id = job.request.setMissingID(newJobID())
+        if let refusal = await push(job, id) { return refusal }
         let deadline = ContinuousClock.now + wait
         var look = Self.firstLook
         while ContinuousClock.now < deadline, !Task.isCancelled {

@@ -16,8 +16,8 @@ extension MetricCatalogue {
         "fanfare_gateway_answers_total",
         labels: [key, .init("outcome", ["in_time", "deferred", "unknown", "repeated"])],
         "Answers to requests that became a job. in_time: with the results; deferred: a success without FCM's own id, "
-            + "because a result did not come in time; unknown: FCM gave no answer; repeated: with the job or the answer of an "
-            + "earlier equal request."
+            + "because a result did not come in time, or a job that was pushed without a wait; unknown: FCM or Redis gave no "
+            + "answer; repeated: with the job or the answer of an earlier equal request."
     )
     public static let gatewayRefusals = counter(
         "fanfare_gateway_refusals_total",
@@ -34,7 +34,7 @@ extension MetricCatalogue {
     public static let gatewayRecipients = counter(
         "fanfare_gateway_recipients_total",
         labels: [key],
-        "Recipients of these jobs."
+        "Recipients of these jobs, without the recipients of audiences."
     )
     public static let gatewayAnswerTime = histogram(
         "fanfare_gateway_answer_seconds",

@@ -34,7 +34,8 @@ public enum AnswerOutcome: Equatable, Sendable {
     public init(status: Int, isOfJob: Bool, fanfareStatus: String?, body: [UInt8]) {
         if isOfJob {
             if fanfareStatus == "unknown" { self = .unknown; return }
-            self = status == 200 && Self.names(body) ? .deferred : .inTime
+            // 202: Fanfare's own API answers before the job is over.
+            self = status == 202 || status == 200 && Self.names(body) ? .deferred : .inTime
             return
         }
         switch status {

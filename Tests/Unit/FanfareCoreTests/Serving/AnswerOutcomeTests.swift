@@ -45,6 +45,12 @@ import Testing
         #expect(AnswerOutcome(status: 422, isOfJob: false, fanfareStatus: nil, body: []) == .refused(.request))
     }
 
+    @Test func pushedJobOfTheOwnAPIIsDeferred() {
+        #expect(AnswerOutcome(status: 202, isOfJob: true, fanfareStatus: nil, body: []) == .deferred)
+        #expect(AnswerOutcome(status: 200, isOfJob: true, fanfareStatus: nil, body: []) == .inTime)
+        #expect(AnswerOutcome(status: 504, isOfJob: true, fanfareStatus: "unknown", body: []) == .unknown)
+    }
+
     @Test(arguments: ["", "fanfar", "fanfare", "{\"fanfare\":1}", "fanfanfare", "xfanfare-"])
     func bodiesWithoutAJobsIDAreInTime(body: String) {
         let outcome = AnswerOutcome(status: 200, isOfJob: true, fanfareStatus: nil, body: Array(body.utf8))
