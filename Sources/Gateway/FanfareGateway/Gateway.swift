@@ -77,9 +77,9 @@ public struct Gateway<Redis: RedisSending>: Sendable {
                 prefix: options.prefix,
                 served: served,
                 pushes: JobPushes(records: records, meters: meters, logger: logger, inputs: inputs),
+                audiences: AudienceRoute(redis: redis, newID: inputs.newJobID),
                 logger: logger
             ),
-            audiences: AudienceRoute(redis: redis, served: served, newID: inputs.newJobID, logger: logger),
             isBehindProxy: options.isBehindProxy,
             meters: meters
         )

@@ -63,7 +63,9 @@ final class GatewayMetrics: Sendable {
     // MARK: Requests
 
     /// Answers a request and counts it.
-    func counted(_ request: WebRequest, _ answer: () async -> WebReply) async -> WebReply {
+    ///
+    /// - Parameter api: the value of the label `api`.
+    func counted(api: String, _ answer: () async -> WebReply) async -> WebReply {
         let (tally, startNs) = (RequestTally(), nowNs())
         waiting.withLockedValue { $0 += 1 }
         let reply = await RequestTally.$current.withValue(tally, operation: answer)
@@ -75,7 +77,7 @@ final class GatewayMetrics: Sendable {
             return reply
         }
         cells.requests["\(reply.status / 100)xx"]?.add()
-        times[Self.api(request.path)]?.observe(Double(nowNs() - startNs) / 1e9)
+        times[api]?.observe(Double(nowNs() - startNs) / 1e9)
         func header(_ name: String) -> String? { reply.headers.first { $0.name == name }?.value }
         let outcome = AnswerOutcome(
             status: reply.status,
@@ -107,15 +109,6 @@ final class GatewayMetrics: Sendable {
             keys[key] = new
             return new
         }
-    }
-
-    /// The value of the label `api`.
-    private static func api(_ path: String) -> String {
-        if path.hasSuffix("/messages:send") { return "v1" }
-        if path == "/fcm/send" || path == "/gcm/send" { return "legacy" }
-        if path == "/token" { return "token" }
-        if ManagementRoute(path: path) != nil { return "management" }
-        return path.hasPrefix("/v1/projects/") ? "own" : "other"
     }
 
     // MARK: The process

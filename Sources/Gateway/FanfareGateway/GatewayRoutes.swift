@@ -4,7 +4,7 @@ internal import FanfareHTTP
 internal import FanfareModel
 internal import NIOConcurrencyHelpers
 
-/// Answers requests: admits their key, and hands them to what serves their path. Paths alone decide: SDKs name other hosts.
+/// Answers requests: admits their key, and hands them to what serves their ``GatewayPath``.
 struct GatewayRoutes<Redis: RedisSending>: Sendable {
     let gate: NIOLockedValueBox<KeyGate>
     let v1: V1Route<Redis>
@@ -12,60 +12,58 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     let management: ManagementServing<Redis>
     let tokens: TokenRoute
     let own: OwnRoutes<Redis>
-    let audiences: AudienceRoute<Redis>
     /// Whether every client has the address of one proxy.
     let isBehindProxy: Bool
     let meters: GatewayMetrics
 
-    private static var legacyPaths: [String] { ["/fcm/send", "/gcm/send"] }
-
     static func maximumBodyBytes(_ path: String) -> Int {
-        if path == TokenRoute.path { return TokenGrant.maximumBytes }
-        let isV1 = path.hasSuffix("/messages:send")
-        if case .jobs = OwnRoute(path: path) { return JobRequest.maximumBytes }
-        return isV1 ? V1Request.maximumBytes : LegacyRoute<Redis>.maximumBytes
+        switch GatewayPath(path) {
+        case .v1: V1Request.maximumBytes
+        case .token: TokenGrant.maximumBytes
+        case .own(.jobs): JobRequest.maximumBytes
+        case .legacy, .management, .own, .other: LegacyRoute<Redis>.maximumBytes
+        }
     }
 
     /// Bytes of a body that is read as it comes; nil for a body that is read whole.
     static func maximumStreamedBytes(_ request: WebRequest) -> Int? {
-        guard request.method == "PUT", AudiencePath(request.parts) != nil else { return nil }
+        guard request.method == "PUT", case .own(.audience) = GatewayPath(request.path) else { return nil }
         return AudienceRoute<Redis>.maximumBytes
     }
 
     /// - Parameter body: of a request whose body is read as it comes.
     func answer(_ request: WebRequest, _ body: RequestBody? = nil) async -> WebReply {
-        await meters.counted(request) {
-            if let path = AudiencePath(request.parts) { return WebReply(await serve(request, path, body)) }
-            if let route = OwnRoute(path: request.path) { return await own.answer(request, route, admit: admit) }
-            let reply = await serve(request)
+        let path = GatewayPath(request.path)
+        return await meters.counted(api: path.api) {
+            if case .own(let route) = path { return await own.answer(request, body, route, admit: admit) }
+            let reply = await serve(request, path)
             var written = WebReply(reply.answer)
             written.onEnd = reply.onEnd
             return written
         }
     }
 
-    private func serve(_ request: WebRequest) async -> GatewayReply {
-        if request.path == TokenRoute.path {
-            return GatewayReply(tokens.answer(request, from: address(of: request)))
+    private func serve(_ request: WebRequest, _ path: GatewayPath) async -> GatewayReply {
+        switch path {
+        case .v1(let project): return await serveV1(request, project)
+        case .legacy: return await serveLegacy(request)
+        case .token: return GatewayReply(tokens.answer(request, from: address(of: request)))
+        case .management(let route): return await serve(request, route)
+        case .own, .other:
+            do throws(KeyFault) { _ = try admit(request) } catch { return GatewayReply(error.refusal("").v1Answer) }
+            return GatewayReply(GatewayError.route.v1Answer)
         }
-        if Self.legacyPaths.contains(request.path) { return await serveLegacy(request) }
-        if let route = ManagementRoute(path: request.path) { return await serve(request, route) }
-        let key: GatewayKey
+    }
+
+    private func serveV1(_ request: WebRequest, _ project: String) async -> GatewayReply {
         do throws(KeyFault) {
-            key = try admit(request)
+            let key = try admit(request)
+            guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").v1Answer) }
+            try key.permit(.push, on: project)
+            return await v1.answer(request, key: key, project: project)
         } catch {
-            return GatewayReply(error.refusal("").v1Answer)
+            return GatewayReply(error.refusal(project).v1Answer)
         }
-        guard let parts = request.parts, parts.count == 4, parts[0] == "v1", parts[1] == "projects",
-            parts[3] == "messages:send"
-        else { return GatewayReply(GatewayError.route.v1Answer) }
-        guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").v1Answer) }
-        do throws(KeyFault) {
-            try key.permit(.push, on: parts[2])
-        } catch {
-            return GatewayReply(error.refusal(parts[2]).v1Answer)
-        }
-        return await v1.answer(request, key: key, project: parts[2])
     }
 
     private func serve(_ request: WebRequest, _ route: ManagementRoute) async -> GatewayReply {
@@ -84,18 +82,6 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func serve(_ request: WebRequest, _ path: AudiencePath, _ body: RequestBody?) async -> ServedAnswer {
-        guard ["PUT", "DELETE"].contains(request.method) else {
-            return AudienceAnswer.refusal(.method(allowed: "DELETE, PUT"))
-        }
-        do throws(KeyFault) {
-            try admit(request).permit(.push, on: path.project)
-        } catch {
-            return AudienceAnswer.refusal(error.refusal(path.project))
-        }
-        return await audiences.answer(request, path, body)
-    }
-
     private func serveLegacy(_ request: WebRequest) async -> GatewayReply {
         guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").legacyAnswer) }
         do throws(KeyFault) {
@@ -111,7 +97,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
     /// Whether the body of a request is read: the key of its header is one of the gateway's, or the path needs none. Counts
     /// nothing.
     func reads(_ authorization: String?, path: String) -> Bool {
-        if path == TokenRoute.path { return true }
+        guard path != GatewayPath.tokenPath else { return true }
         guard let shown = Self.key(in: authorization).flatMap(tokens.shown) else { return false }
         return gate.withLockedValue { $0.knows(shown.digest) }
     }

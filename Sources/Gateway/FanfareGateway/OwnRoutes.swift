@@ -12,18 +12,22 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
     let prefix: String
     let served: ServedProjects<Redis>
     let pushes: JobPushes<Redis>
+    let audiences: AudienceRoute<Redis>
     let logger: Logger
 
     private static var listReads: Int { 10_000 }
 
-    /// - Parameter admit: finds the key of the request.
+    /// - Parameters:
+    ///   - body: of a request whose body is read as it comes.
+    ///   - admit: finds the key of the request.
     func answer(
         _ request: WebRequest,
+        _ body: RequestBody?,
         _ route: OwnRoute,
         admit: (WebRequest) throws(KeyFault) -> GatewayKey
     ) async -> WebReply {
         do {
-            return try await serve(request, route, admit)
+            return try await serve(request, body, route, admit)
         } catch let fault as KeyFault {
             return WebReply(fault.refusal(route.project).problem)
         } catch let problem as ProblemDetails {
@@ -36,6 +40,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
 
     private func serve(
         _ request: WebRequest,
+        _ body: RequestBody?,
         _ route: OwnRoute,
         _ admit: (WebRequest) throws(KeyFault) -> GatewayKey
     ) async throws -> WebReply {
@@ -66,6 +71,8 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         case .feedback(let project): return try await feedback(request, in: project)
         case .control(let control, let project, let id):
             return try await change(request, control, id, in: project, by: key)
+        case .audience(let project, let name):
+            return try await audiences.answer(request, body, StoredAudience(name, in: project))
         case .document, .unknown: return WebReply(GatewayError.route.problem)
         }
     }

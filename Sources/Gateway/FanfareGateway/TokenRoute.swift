@@ -7,8 +7,6 @@ internal import OpenSSLKit
 ///
 /// A signature is checked once, and outside of the gate's lock.
 struct TokenRoute: Sendable {
-    static let path = "/token"
-
     let gate: NIOLockedValueBox<KeyGate>
     let now: @Sendable () -> GateTime
     /// Whether `signature` is that of a public key, of the given bytes.

@@ -1,6 +1,6 @@
 internal import FanfareModel
 
-/// A path of Fanfare's own API (contract 8). The paths of audiences have a type of their own.
+/// A path of Fanfare's own API (contract 8).
 public enum OwnRoute: Equatable, Sendable {
     public enum Control: String, CaseIterable, Sendable { case cancel, pause, resume }
 
@@ -18,6 +18,8 @@ public enum OwnRoute: Equatable, Sendable {
     case results(project: String, id: String)
     case feedback(project: String)
     case control(Control, project: String, id: String)
+    /// - Parameter name: any text; see ``StoredAudience``.
+    case audience(project: String, name: String)
     /// A path beside these that leads nowhere.
     case unknown(project: String)
 
@@ -33,7 +35,8 @@ public enum OwnRoute: Equatable, Sendable {
         let (project, id) = ("{project}", "{id}")
         let controls = Control.allCases.map { OwnRoute.control($0, project: project, id: id) }
         let reads = [OwnRoute.job(project: project, id: id), .results(project: project, id: id)]
-        return [.document, .jobs(project: project)] + reads + controls + [.feedback(project: project)]
+        let others = [OwnRoute.feedback(project: project), .audience(project: project, name: "{name}")]
+        return [.document, .jobs(project: project)] + reads + controls + others
     }()
 
     /// nil for a path that is not of this API.
@@ -49,16 +52,23 @@ public enum OwnRoute: Equatable, Sendable {
         let slash = UInt8(ascii: "/")
         let parts = path.utf8.split(separator: slash, omittingEmptySubsequences: false).map { Substring($0) }
         guard parts.count >= 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "projects",
-            ["jobs", "feedback"].contains(parts[4]), let project = Self.decoded(parts[3])
+            ["jobs", "feedback", "audiences"].contains(parts[4]), let project = Self.decoded(parts[3])
         else { return nil }
         self = Self.route(parts[4...], of: project) ?? .unknown(project: project)
     }
 
     private static func route(_ parts: ArraySlice<Substring>, of project: String) -> OwnRoute? {
-        let isOfJobs = parts.first == "jobs"
-        guard parts.count > 1 else { return isOfJobs ? .jobs(project: project) : .feedback(project: project) }
+        switch (parts.first, parts.count) {
+        case ("jobs", 1): return .jobs(project: project)
+        case ("feedback", 1): return .feedback(project: project)
+        case ("audiences", 2):
+            return decoded(parts[parts.startIndex + 1]).flatMap { name in
+                name.isEmpty ? nil : .audience(project: project, name: name)
+            }
+        case ("jobs", 2), ("jobs", 3): break
+        default: return nil
+        }
         let name = parts[parts.startIndex + 1]
-        guard isOfJobs, parts.count <= 3 else { return nil }
         if parts.count == 3 {
             guard parts.last == "results", let id = jobID(name) else { return nil }
             return .results(project: project, id: id)
@@ -82,7 +92,8 @@ public enum OwnRoute: Equatable, Sendable {
         switch self {
         case .document: ""
         case .jobs(let project), .feedback(let project), .unknown(let project): project
-        case .job(let project, _), .results(let project, _), .control(_, let project, _): project
+        case .job(let project, _), .results(let project, _), .audience(let project, _): project
+        case .control(_, let project, _): project
         }
     }
 
@@ -92,6 +103,7 @@ public enum OwnRoute: Equatable, Sendable {
         case .jobs: [Operation(method: "GET", right: .read), Operation(method: "POST", right: .push)]
         case .job, .results, .feedback: [Operation(method: "GET", right: .read)]
         case .control: [Operation(method: "POST", right: .operate)]
+        case .audience: [Operation(method: "PUT", right: .push), Operation(method: "DELETE", right: .push)]
         case .unknown: []
         }
     }
@@ -125,6 +137,7 @@ public enum OwnRoute: Equatable, Sendable {
         case .results(let project, let id): "/v1/projects/\(project)/jobs/\(id)/results"
         case .control(let control, let project, let id): "/v1/projects/\(project)/jobs/\(id):\(control.rawValue)"
         case .feedback(let project): "/v1/projects/\(project)/feedback"
+        case .audience(let project, let name): "/v1/projects/\(project)/audiences/\(name)"
         case .unknown: ""
         }
     }

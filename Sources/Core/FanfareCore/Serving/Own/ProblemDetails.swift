@@ -10,6 +10,8 @@ public struct ProblemDetails: Error, Equatable, Sendable {
             /// A parameter of the query.
             case parameter(String)
             case header(String)
+            /// A line of the body, counted from 1.
+            case line(Int)
         }
 
         public var place: Place
@@ -38,11 +40,12 @@ public struct ProblemDetails: Error, Equatable, Sendable {
         (self.status, self.detail, self.job) = (status, detail, job)
     }
 
-    /// A fault outside the body.
+    /// A fault outside a JSON body.
     init(_ place: Fault.Place, _ rule: String) {
         let name =
             switch place {
             case .pointer(let name), .parameter(let name), .header(let name): name
+            case .line(let line): "line \(line)"
             }
         self.init(400, "\(name): \(rule)")
         faults = [Fault(place, rule)]
@@ -52,6 +55,12 @@ public struct ProblemDetails: Error, Equatable, Sendable {
     public init(_ fault: EntryFault, job: String? = nil) {
         self.init(422, fault.path.isEmpty ? fault.rule : fault.reason, job: job)
         faults = [Fault(.pointer(Self.pointer(ofPath: fault.path)), fault.rule)]
+    }
+
+    /// A rule of audiences.
+    public init(_ fault: AudienceReader.Fault) {
+        self.init(.line(fault.line), fault.rule)
+        status = 422
     }
 
     /// The reason for which a worker rejected a job: `path: rule` (contract 2).
@@ -107,6 +116,7 @@ extension ProblemDetails.Fault {
         case .pointer(let pointer): object["pointer"] = .string(pointer)
         case .parameter(let name): object["parameter"] = .string(name)
         case .header(let name): object["header"] = .string(name)
+        case .line(let line): object["line"] = .number(JSONNumber(Int64(line)))
         }
         return object
     }

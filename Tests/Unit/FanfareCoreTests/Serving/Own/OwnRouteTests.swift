@@ -14,6 +14,8 @@ import Testing
             ("/v1/projects/p/jobs/a:resume", .control(.resume, project: "p", id: "a")),
             ("/v1/projects/p/jobs/a/results", .results(project: "p", id: "a")),
             ("/v1/projects/p/feedback", .feedback(project: "p")),
+            ("/v1/projects/p/audiences/a", .audience(project: "p", name: "a")),
+            ("/v1/projects/p/audiences/a%20b", .audience(project: "p", name: "a b")),
             ("/v1/projects/p%20q/jobs", .jobs(project: "p q")),
         ] as [(String, OwnRoute)]
     )
@@ -23,6 +25,8 @@ import Testing
         "/v1/projects/p/jobs/", "/v1/projects/p/jobs/:cancel", "/v1/projects/p/jobs/a%2Fb", "/v1/projects/p/jobs/%ff",
         "/v1/projects/p/jobs/a/", "/v1/projects/p/jobs/a/result", "/v1/projects/p/jobs/a/results/",
         "/v1/projects/p/feedback/", "/v1/projects/p/jobs/%00", "/v1/projects/p/jobs//results",
+        "/v1/projects/p/audiences", "/v1/projects/p/audiences/", "/v1/projects/p/audiences/a/",
+        "/v1/projects/p/audiences/a/b", "/v1/projects/p/audiences/%ff",
     ])
     func pathBesideTheRoutesLeadsNowhere(path: String) { #expect(OwnRoute(path: path) == .unknown(project: "p")) }
 
@@ -39,6 +43,8 @@ import Testing
         #expect(OwnRoute.control(.pause, project: "p", id: "a").operation("POST")?.right == .operate)
         #expect(OwnRoute.feedback(project: "p").operation("POST") == nil)
         #expect(OwnRoute.document.operation("GET")?.right == nil)
+        let audience = OwnRoute.audience(project: "p", name: "a")
+        #expect(audience.operation("PUT")?.right == .push && audience.allowedMethods == "PUT, DELETE")
     }
 
     @Test func pathOfAJobLeadsToIt() {

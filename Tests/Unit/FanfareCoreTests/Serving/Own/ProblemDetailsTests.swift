@@ -31,6 +31,15 @@ import Testing
         #expect(text.contains(#""errors":[{"detail":"empty","header":"Idempotency-Key"}]"#))
     }
 
+    @Test func ruleOfAnAudienceNamesItsLine() throws {
+        let answer = ProblemDetails(AudienceReader.Fault(line: 17, rule: "no token")).answer()
+        let expected: JSONObject = [
+            "type": "about:blank", "title": "Unprocessable Content", "status": 422, "detail": "line 17: no token",
+            "errors": [["detail": "no token", "line": 17]],
+        ]
+        #expect(try JSONParser.parse(answer.body) == .object(expected))
+    }
+
     @Test func rejectionOfAWorkerNamesTheJob() {
         let problem = ProblemDetails(rejection: "audience: the key holds a hash: no list", job: "a")
         #expect(problem.faults.first?.place == .pointer("/audience"))
@@ -43,6 +52,7 @@ import Testing
         (.expiredToken, 401, "WWW-Authenticate"), (.manyWrongKeys(retryAfterMs: 1), 429, "Retry-After"),
         (.project("a"), 403, nil), (.right("read"), 403, nil), (.route, 404, nil),
         (.method(allowed: "GET"), 405, "Allow"), (.tooLarge(maximumBytes: 1), 413, nil), (.mediaType, 415, nil),
+        (.malformedBody("no gzip"), 400, nil),
         (.rate(retryAfterMs: 1), 429, "Retry-After"), (.unavailable("", retryAfterMs: 1), 503, "Retry-After"),
     ]
 
