@@ -113,6 +113,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         let responder = Responder(
             maximumBodyBytes: GatewayRoutes<CountedRedis<Redis>>.maximumBodyBytes,
             reads: { [routes] in routes.reads($0, path: $1) },
+            needsKey: GatewayRoutes<CountedRedis<Redis>>.needsKey,
             respond: { [routes] in await routes.answer($0) },
             maximumStreamedBytes: GatewayRoutes<CountedRedis<Redis>>.maximumStreamedBytes,
             stream: { [routes] in await routes.answer($0, $1) }

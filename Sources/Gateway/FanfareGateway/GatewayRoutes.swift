@@ -94,10 +94,12 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
+    static func needsKey(_ path: String) -> Bool { path != GatewayPath.tokenPath }
+
     /// Whether the body of a request is read: the key of its header is one of the gateway's, or the path needs none. Counts
     /// nothing.
     func reads(_ authorization: String?, path: String) -> Bool {
-        guard path != GatewayPath.tokenPath else { return true }
+        guard Self.needsKey(path) else { return true }
         guard let shown = Self.key(in: authorization).flatMap(tokens.shown) else { return false }
         return gate.withLockedValue { $0.knows(shown.digest) }
     }

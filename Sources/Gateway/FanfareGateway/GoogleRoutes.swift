@@ -95,6 +95,10 @@ extension WebRequest {
     /// - Parameter maximumBytes: of the body, for the refusal.
     func bodyRefusal(_ maximumBytes: Int) -> GatewayError? {
         if isBodyTooLarge { return .tooLarge(maximumBytes: maximumBytes) }
+        // Clients that were refused together do not come back together.
+        if isMemoryFull {
+            return .unavailable("Too many large requests at once.", retryAfterMs: .random(in: 1_000...3_000))
+        }
         if let bodyFault { return .malformedBody(bodyFault) }
         let isPlain = headers["content-encoding"].map { $0.lowercased() == "identity" } ?? true
         return isPlain ? nil : .mediaType

@@ -34,11 +34,35 @@ struct HTTPConnections: Sendable {
     let responder: Responder
     let maximumConnections: Int
     private let times: HTTPTimes
+    private let bodies: HeldBodies
+    /// Of requests to paths that need no key.
+    private let strangersBodies: HeldBodies
     let open = NIOLockedValueBox(0)
     private let dates = HTTPDateText()
 
-    init(responder: Responder, maximumConnections: Int, times: HTTPTimes = HTTPTimes()) {
+    /// - Parameter maximumHeldBytes: of the bodies of all requests at once.
+    init(
+        responder: Responder,
+        maximumConnections: Int,
+        times: HTTPTimes = HTTPTimes(),
+        maximumHeldBytes: Int = HeldBodies.usualLimit
+    ) {
         (self.responder, self.maximumConnections, self.times) = (responder, maximumConnections, times)
+        bodies = HeldBodies(limit: maximumHeldBytes)
+        strangersBodies = HeldBodies(limit: maximumHeldBytes / 8)
+    }
+
+    /// - Parameter clock: nil for a stream of HTTP/2.
+    private func exchanges(_ sent: SentAnswers, _ clock: RequestClock?, onEnd: (() -> Void)? = nil) -> HTTPExchanges {
+        HTTPExchanges(
+            responder: responder,
+            bodies: { [responder, bodies, strangersBodies] in responder.needsKey($0) ? bodies : strangersBodies },
+            dates: dates,
+            times: times,
+            sent: sent,
+            clock: clock,
+            onEnd: onEnd
+        )
     }
 
     /// Adds the handlers of a plain connection.
@@ -102,9 +126,7 @@ struct HTTPConnections: Sendable {
         )
         try pipeline.addHandler(RequestGate.handler())
         try pipeline.addHandler(IdleEnd())
-        try pipeline.addHandler(
-            HTTPExchanges(responder: responder, dates: dates, times: times, sent: sent, clock: clock)
-        )
+        try pipeline.addHandler(exchanges(sent, clock))
     }
 
     private func addHTTP2(to channel: any Channel, _ clock: RequestClock) throws {
@@ -126,17 +148,13 @@ struct HTTPConnections: Sendable {
             eventLoop: channel.eventLoop,
             connectionConfiguration: connection,
             streamConfiguration: stream
-        ) { [responder, dates, times] stream in
+        ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 let pipeline = stream.pipeline.syncOperations
                 let (streams, sent) = bound.value
                 guard streams.admit(stream) else { return try pipeline.addHandler(RefusedStream()) }
                 try pipeline.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
-                try pipeline.addHandler(
-                    HTTPExchanges(responder: responder, dates: dates, times: times, sent: sent, clock: nil) {
-                        streams.closed()
-                    }
-                )
+                try pipeline.addHandler(exchanges(sent, nil) { streams.closed() })
             }
         }
         let pipeline = channel.pipeline.syncOperations

@@ -9,7 +9,7 @@ internal import NIOHTTP2
 /// ```
 ///       head            end             answered
 /// idle ──────► reading ─────► answering ──────► idle, or closed
-///                 │ too much for its path, or streamed
+///                 │ too much for its path or the gateway, or streamed
 ///                 └─────────► answering ──────► dropping the rest ──────► closed
 /// ```
 /// The client's end of a connection cancels the answer that is being made. A request that is not whole in time ends the
@@ -32,6 +32,7 @@ final class HTTPExchanges: ChannelDuplexHandler {
     private static let droppedBytes = 1_048_576
 
     private let responder: Responder
+    private let bodies: (_ path: String) -> HeldBodies
     private let dates: HTTPDateText
     private let times: HTTPTimes
     private let sent: SentAnswers
@@ -41,6 +42,8 @@ final class HTTPExchanges: ChannelDuplexHandler {
     /// The request until it is answered.
     private var request: WebRequest?
     private var body = Body.none
+    /// The bytes of ``request``; nil for a request whose body is not kept.
+    private var share: BodyShare?
     private var maximumBytes = 0
     private var isHTTP10 = false
     private var isContinueOwed = false
@@ -55,17 +58,19 @@ final class HTTPExchanges: ChannelDuplexHandler {
     private var onEnd: (() -> Void)?
 
     /// - Parameters:
+    ///   - bodies: that a request to a path counts in.
     ///   - clock: of the connection; nil for a stream of HTTP/2, which has one request.
     ///   - onEnd: called once with the end of the connection or stream.
     init(
         responder: Responder,
+        bodies: @escaping (_ path: String) -> HeldBodies,
         dates: HTTPDateText,
         times: HTTPTimes,
         sent: SentAnswers,
         clock: RequestClock?,
         onEnd: (() -> Void)? = nil
     ) {
-        (self.responder, self.dates, self.times, self.sent) = (responder, dates, times, sent)
+        (self.responder, self.bodies, self.dates, self.times, self.sent) = (responder, bodies, dates, times, sent)
         (self.clock, isStream, self.onEnd) = (clock, clock == nil, onEnd)
     }
 
@@ -128,13 +133,14 @@ final class HTTPExchanges: ChannelDuplexHandler {
         let announced = request.headers["content-length"].flatMap { Int($0) } ?? 0
         isContinueOwed = !isStream && request.headers["expect"]?.lowercased() == "100-continue"
         if announced > maximumBytes || (isContinueOwed && !isKnown) {
-            drop()
+            drop(\.isBodyTooLarge)
             // The client waits, or has more to send than is dropped.
             if isContinueOwed || announced > Self.droppedBytes { answer(context) }
         } else if streamedBytes != nil {
             pass(context)
         } else {
             body = .kept
+            share = BodyShare(of: bodies(request.path))
             continueIfOwed(context)
         }
     }
@@ -150,12 +156,12 @@ final class HTTPExchanges: ChannelDuplexHandler {
         switch body {
         case .none: break
         case .kept:
-            if (request?.body.count ?? 0) + bytes.readableBytes > maximumBytes {
-                drop()
-                receive(bytes, context)
-            } else {
-                request?.body.append(contentsOf: bytes.readableBytesView)
+            let isTooLarge = (request?.body.count ?? 0) + bytes.readableBytes > maximumBytes
+            guard !isTooLarge, share?.add(bytes.readableBytes) != false else {
+                drop(isTooLarge ? \.isBodyTooLarge : \.isMemoryFull)
+                return receive(bytes, context)
             }
+            request?.body.append(contentsOf: bytes.readableBytesView)
         case .passed(let pipe):
             clock?.stop()
             pipe.push(bytes)
@@ -179,10 +185,11 @@ final class HTTPExchanges: ChannelDuplexHandler {
         }
     }
 
-    /// Drops the body, which is too large.
-    private func drop() {
-        request?.isBodyTooLarge = true
+    /// Drops the body.
+    private func drop(_ cause: WritableKeyPath<WebRequest, Bool>) {
+        request?[keyPath: cause] = true
         request?.body = []
+        share?.release()
         body = .dropped(Self.droppedBytes)
     }
 
@@ -220,6 +227,7 @@ final class HTTPExchanges: ChannelDuplexHandler {
         clock?.end()
         patience?.cancel()
         request = nil
+        share?.release()
         if case .passed(let pipe) = body { pipe.finish(.left) }
         body = .none
         answering?.cancel()
@@ -234,13 +242,16 @@ final class HTTPExchanges: ChannelDuplexHandler {
         self.request = nil
         let isHead = request.method == "HEAD"
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let held = share.take()
         answering = Task { [responder, maximumBytes, loop = context.eventLoop] in
             let reply: WebReply
             if let pipe {
                 let body = RequestBody(pipe, isGzip: request.isGzip, maximumBytes: maximumBytes)
                 reply = await responder.stream(request.withoutGzip, body)
             } else {
-                reply = await responder.respond(request.inflated(maximumBytes: maximumBytes))
+                var share = held
+                reply = await responder.respond(request.inflated(maximumBytes: maximumBytes, &share))
+                share?.release()
             }
             guard let body = reply.body, !isHead else {
                 return loop.execute {

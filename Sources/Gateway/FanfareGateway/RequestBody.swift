@@ -133,7 +133,9 @@ extension WebRequest {
     }
 
     /// The request with a body that is not gzip.
-    func inflated(maximumBytes: Int) -> WebRequest {
+    ///
+    /// - Parameter share: counts the inflated body, too.
+    func inflated(maximumBytes: Int, _ share: inout BodyShare?) -> WebRequest {
         guard isGzip else { return self }
         var request = withoutGzip
         guard !body.isEmpty else { return request }
@@ -144,12 +146,13 @@ extension WebRequest {
             while true {
                 let bytes = try inflater.read(min(maximumBytes, 65_536))
                 if bytes.isEmpty { break }
-                request.body += bytes
-                if request.body.count > maximumBytes {
+                request.isBodyTooLarge = request.body.count + bytes.count > maximumBytes
+                request.isMemoryFull = !request.isBodyTooLarge && share?.add(bytes.count) == false
+                guard !request.isBodyTooLarge, !request.isMemoryFull else {
                     request.body = []
-                    request.isBodyTooLarge = true
                     return request
                 }
+                request.body += bytes
             }
             if !inflater.isWhole { throw .truncated }
         } catch {

@@ -8,6 +8,9 @@ struct Responder: Sendable {
     /// Whether the body of a request is read, by its `Authorization` header and path. Bodies of strangers are dropped as
     /// they arrive.
     var reads: @Sendable (_ authorization: String?, _ path: String) -> Bool
+    /// Whether a path needs a key. The bodies of the other paths have a limit of their own: strangers hold no memory that
+    /// requests with a key need.
+    var needsKey: @Sendable (_ path: String) -> Bool = { _ in true }
     /// Is cancelled when the client left.
     var respond: @Sendable (WebRequest) async -> WebReply
     /// Bytes of a body that is passed on as it comes, inflated; nil for one that is read whole.

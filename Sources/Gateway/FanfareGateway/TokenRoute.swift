@@ -27,6 +27,7 @@ struct TokenRoute: Sendable {
             guard !request.isBodyTooLarge else {
                 throw .request("The request is too large: at most \(TokenGrant.maximumBytes) bytes.")
             }
+            guard !request.isMemoryFull else { throw .unavailable(retryAfterMs: .random(in: 1_000...3_000)) }
             try judge { (gate: inout KeyGate) throws(TokenGrant.Fault) in
                 try gate.checkGrants(from: address, now: now())
             }

@@ -13,6 +13,8 @@ public struct WebRequest: Sendable {
     public var body: [UInt8]
     /// Whether the body was longer than the server reads. ``body`` is empty then.
     public var isBodyTooLarge = false
+    /// Whether the bodies of other requests left no memory for this one. ``body`` is empty then.
+    public var isMemoryFull = false
     /// Why the body's coding could not be undone; ``body`` is empty then.
     public var bodyFault: String?
     /// The address of the connection's peer, which may be a proxy.

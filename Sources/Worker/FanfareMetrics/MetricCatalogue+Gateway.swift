@@ -24,7 +24,7 @@ extension MetricCatalogue {
         labels: [key, .init("reason", ["request", "key", "permission", "not_found", "rate", "unavailable"])],
         "Requests that the gateway itself refused. request: it breaks a rule; key: no key of the gateway; permission: a "
             + "project or right that the key has not; not_found: no such job; rate: the key's rate, or too many wrong keys; "
-            + "unavailable: Redis is away, or too many requests wait."
+            + "unavailable: Redis is away, or too many requests wait or are large."
     )
     public static let gatewayJobs = counter(
         "fanfare_gateway_jobs_total",

@@ -53,16 +53,19 @@ struct TestAnswers: Sendable {
     var responder: Responder {
         Responder(
             maximumBodyBytes: { _ in 100_000 },
-            reads: { authorization, _ in authorization == Self.key },
+            reads: { authorization, path in authorization == Self.key || !needsKey(path) },
+            needsKey: needsKey,
             respond: { await respond($0) },
             maximumStreamedBytes: { $0.path.hasPrefix("/upload") ? 50_000_000 : nil },
             stream: { await stream($0, $1) }
         )
     }
 
+    @Sendable private func needsKey(_ path: String) -> Bool { !path.hasPrefix("/stranger") }
+
     private func respond(_ request: WebRequest) async -> WebReply {
         requests.add(request)
-        if request.path == "/wait" {
+        if request.path.hasSuffix("/wait") {
             await withTaskCancellationHandler {
                 await gate.pass()
             } onCancel: {
@@ -71,7 +74,7 @@ struct TestAnswers: Sendable {
         }
         var reply = WebReply.text(
             "\(request.method) \(request.path) \(request.body.count)",
-            status: request.isBodyTooLarge ? 413 : request.bodyFault == nil ? 200 : 400
+            status: request.isMemoryFull ? 503 : request.isBodyTooLarge ? 413 : request.bodyFault == nil ? 200 : 400
         )
         reply.onEnd = { ends.add($0) }
         guard request.path == "/pieces" || request.path == "/broken" else { return reply }

@@ -24,6 +24,7 @@ import TestSupport
     static func run(
         times: HTTPTimes = HTTPTimes(),
         maximumConnections: Int = 1_000,
+        maximumHeldBytes: Int = HeldBodies.usualLimit,
         tls: TLSServerContext? = nil,
         _ body: @escaping @Sendable (TestServer) throws -> Void
     ) async throws {
@@ -31,7 +32,8 @@ import TestSupport
         let connections = HTTPConnections(
             responder: answers.responder,
             maximumConnections: maximumConnections,
-            times: times
+            times: times,
+            maximumHeldBytes: maximumHeldBytes
         )
         var logger = Logger(label: "test")
         logger.logLevel = .critical
@@ -91,9 +93,9 @@ import TestSupport
     }
 
     /// Waits for what the server does after its answer.
-    static func wait(_ what: String, _ isTrue: () -> Bool) throws {
+    static func wait(_ what: String, _ isTrue: () throws -> Bool) throws {
         let end = Date(timeIntervalSinceNow: 60)
-        while !isTrue() {
+        while try !isTrue() {
             if Date() > end { throw TestFailure("waited in vain for \(what)") }
             usleep(2_000)
         }

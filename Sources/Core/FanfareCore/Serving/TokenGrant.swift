@@ -12,13 +12,15 @@ public enum TokenGrant {
     /// Why no token is granted, with the word of RFC 6749, section 5.2.
     ///
     /// Google's library for Python asks again if it reads `internal_failure`, `server_error` or
-    /// `temporarily_unavailable` anywhere in the answer, so no sentence has these words.
+    /// `temporarily_unavailable` anywhere in the answer, so only ``unavailable(retryAfterMs:)`` has one of these words.
     public enum Fault: Error, Equatable, Sendable {
         case method
         case request(String)
         case grantType
         case assertion(AssertionFault)
         case manyWrongKeys(retrySeconds: Int)
+        /// Other requests hold all memory that the gateway has for bodies.
+        case unavailable(retryAfterMs: Int64)
 
         public var answer: ServedAnswer {
             switch self {
@@ -39,6 +41,13 @@ public enum TokenGrant {
                     "Too many different wrong keys from this address.",
                     429,
                     [ServedAnswer.Header("Retry-After", String(seconds))]
+                )
+            case .unavailable(let wait):
+                TokenGrant.refusal(
+                    "temporarily_unavailable",
+                    "Too many large requests at once.",
+                    503,
+                    [ServedAnswer.Header("Retry-After", String(GatewayError.seconds(wait)))]
                 )
             }
         }

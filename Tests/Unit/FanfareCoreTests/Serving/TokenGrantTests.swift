@@ -61,6 +61,12 @@ import Testing
         #expect(many.status == 429 && many.headers.contains(ServedAnswer.Header("Retry-After", "7")))
     }
 
+    @Test func clientsAskAgainAfterAFullGateway() throws {
+        let answer = TokenGrant.Fault.unavailable(retryAfterMs: 1_500).answer
+        #expect(answer.status == 503 && answer.headers.contains(ServedAnswer.Header("Retry-After", "2")))
+        #expect(try Self.object(answer)["error"]?.string == "temporarily_unavailable")
+    }
+
     private static func object(_ answer: ServedAnswer) throws -> JSONObject {
         try #require(try JSONParser.parse(answer.body).object)
     }
