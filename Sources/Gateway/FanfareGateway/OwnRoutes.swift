@@ -62,7 +62,9 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         guard let key else { return WebReply(status: 200, type: OwnRoute.json, bytes: PackageResources.openapi_json) }
         guard try await served.contains(route.project) else { throw KeyFault.project }
         switch route {
-        case .jobs where operation.method == "POST": return try await pushes.answer(request, key, route.project)
+        case .jobs where operation.method == "POST":
+            if let cause = try await served.pressure(of: route.project) { return .unavailable(cause) }
+            return try await pushes.answer(request, key, route.project)
         case .jobs(let project): return try await jobs(request, in: project)
         case .job(let project, let id): return try await job(request, id, in: project)
         case .results(let project, let id) where type == OwnRoute.ndjson:

@@ -20,5 +20,5 @@ final class RequestTally: Sendable {
 
     func recordKey(_ key: String) { state.withLockedValue { $0.key = key } }
 
-    func repeated() { state.withLockedValue { $0.isRepeated = true } }
+    func markRepeated() { state.withLockedValue { $0.isRepeated = true } }
 }

@@ -198,7 +198,7 @@ extension SendDesk {
             state.ledger.forget(request)
             return state.members.removeValue(forKey: request)
         }
-        member?.send.tally?.repeated()
+        member?.send.tally?.markRepeated()
         member?.continuation.resume(returning: .answered(answer))
     }
 
@@ -209,7 +209,7 @@ extension SendDesk {
             state.ledger.place(request, at: place)
             state.add(state.ledger.markPushed(request), project: project)
             guard let member = state.members[request] else { return }
-            member.send.tally?.repeated()
+            member.send.tally?.markRepeated()
             var actions: [WaitingTable<UInt64>.Action] = []
             state.table.handle(
                 .wait(request, awaited, deadlineNs: member.deadlineNs, isPushed: true),
