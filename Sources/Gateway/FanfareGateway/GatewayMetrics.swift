@@ -87,7 +87,7 @@ final class GatewayMetrics: Sendable {
         )
         switch outcome {
         case .refused(let reason): cells.refusals[reason]?.add()
-        case .inTime, .deferred, .unknown:
+        case .inTime, .deferred, .pushed, .unknown:
             cells.answers[tally.isRepeated ? "repeated" : outcome.label]?.add()
         case .other: break
         }
@@ -136,6 +136,7 @@ extension AnswerOutcome {
         switch self {
         case .inTime: "in_time"
         case .deferred: "deferred"
+        case .pushed: "pushed"
         case .unknown: "unknown"
         case .refused, .other: ""
         }

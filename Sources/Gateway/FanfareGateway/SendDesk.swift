@@ -26,7 +26,7 @@ struct WantedSend: Sendable {
 }
 
 extension WantedSend {
-    /// Whether results are those of the recipients. A client's id may be that of another job, which some producer pushed.
+    /// Whether results belong to the recipients. A client's id may belong to another job, which some producer pushed.
     fileprivate func isOf(_ results: [ServedResult?]) -> Bool {
         guard recordKey == nil, job == nil, key.kind == .token || key.kind == .fid else { return true }
         return zip(results, recipients).allSatisfy { result, recipient in

@@ -14,10 +14,10 @@ extension MetricCatalogue {
     )
     public static let gatewayAnswers = counter(
         "fanfare_gateway_answers_total",
-        labels: [key, .init("outcome", ["in_time", "deferred", "unknown", "repeated"])],
+        labels: [key, .init("outcome", ["in_time", "deferred", "pushed", "unknown", "repeated"])],
         "Answers to requests that became a job. in_time: with the results; deferred: a success without FCM's own id, "
-            + "because a result did not come in time, or a job that was pushed without a wait; unknown: FCM or Redis gave no "
-            + "answer; repeated: with the job or the answer of an earlier equal request."
+            + "because a result did not come in time; pushed: without a wait; unknown: FCM or Redis gave no answer; repeated: "
+            + "with the job or the answer of an earlier equal request."
     )
     public static let gatewayRefusals = counter(
         "fanfare_gateway_refusals_total",

@@ -188,11 +188,11 @@ import Testing
             #expect(try await subject().contains("first"))
             // A key that is not the certificate's.
             try Data(contentsOf: URL(fileURLWithPath: second.certFile)).write(to: URL(fileURLWithPath: first.certFile))
-            try await Wait.until("the fault to be logged") { gateway.process.stderr.contains("stay as they are") }
+            try await Wait.until("the fault to be logged") { gateway.process.stderr.contains("the old one stays") }
             #expect(try await subject().contains("first"))
             try Data(contentsOf: URL(fileURLWithPath: second.keyFile)).write(to: URL(fileURLWithPath: first.keyFile))
             try await Wait.until("the certificate to be read") { try await subject().contains("second") }
-            let logged = gateway.process.stderr.components(separatedBy: "stay as they are").count
+            let logged = gateway.process.stderr.components(separatedBy: "the old one stays").count
             #expect(logged == 2, "a fault is logged once: \(gateway.process.stderr)")
         }
     }

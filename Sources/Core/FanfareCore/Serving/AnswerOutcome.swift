@@ -4,7 +4,9 @@ public enum AnswerOutcome: Equatable, Sendable {
     case inTime
     /// The request became a job, and a result or FCM's id is not in the answer.
     case deferred
-    /// The request became a job, and FCM gave no answer.
+    /// The request became a job, and did not ask for results.
+    case pushed
+    /// The request became a job, and FCM or Redis gave no answer.
     case unknown
     /// The gateway itself refused the request.
     case refused(Reason)
@@ -34,8 +36,8 @@ public enum AnswerOutcome: Equatable, Sendable {
     public init(status: Int, isOfJob: Bool, fanfareStatus: String?, body: [UInt8]) {
         if isOfJob {
             if fanfareStatus == "unknown" { self = .unknown; return }
-            // 202: Fanfare's own API answers before the job is over.
-            self = status == 202 || status == 200 && Self.names(body) ? .deferred : .inTime
+            if status == 202 { self = .pushed; return }
+            self = status == 200 && Self.names(body) ? .deferred : .inTime
             return
         }
         switch status {

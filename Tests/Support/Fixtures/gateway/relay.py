@@ -71,7 +71,10 @@ def paced(key, project):
 
 
 seen["own project"] = code(paced(first, "demo"))
-many = [send(first, "demo") for _ in range(5)]
+# The key may use the rate of a minute at once.
+many = []
+while len(many) < 400 and (not many or many[-1][0] != 429):
+    many.append(send(first, "demo"))
 refused = [answer for answer in many if answer[0] == 429]
 seen["above the rate"] = code(refused[-1] if refused else many[-1])
 seen["wait"] = int(refused[-1][2]["Retry-After"]) if refused else 0

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func pushedJobOfTheOwnAPIIsDeferred() {
-        #expect(AnswerOutcome(status: 202, isOfJob: true, fanfareStatus: nil, body: []) == .deferred)
+        #expect(AnswerOutcome(status: 202, isOfJob: true, fanfareStatus: nil, body: []) == .pushed)
         #expect(AnswerOutcome(status: 200, isOfJob: true, fanfareStatus: nil, body: []) == .inTime)
         #expect(AnswerOutcome(status: 504, isOfJob: true, fanfareStatus: "unknown", body: []) == .unknown)
     }
