@@ -40,7 +40,8 @@ public enum V1Answer {
 
     /// The answer when Redis did not say whether it took the job: 504, which no SDK repeats.
     public static func unconfirmed(job: String) -> ServedAnswer {
-        let message = "Redis did not say whether it took the job: it may be sent. Look for the job before you send again."
+        let message =
+            "Redis did not say whether it took the job: it may be sent. Look for the job before you send again."
         return ended(.unknown, GoogleError(.deadlineExceeded, message), job)
     }
 
