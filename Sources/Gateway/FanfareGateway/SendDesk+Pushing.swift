@@ -20,7 +20,7 @@ extension SendDesk {
     func push(_ job: Job, id: String, _ prepared: PreparedJob?, isPatient: Bool = true) async {
         var job = job
         let key = job.key
-        // A job whose clients are all gone is pushed, too: their repeats take it over.
+        // A job whose clients all left is pushed, too: their repeats take it over.
         let lasts = state.withLockedValue { state in
             job.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs() + Self.unawaitedNs
         }
@@ -177,7 +177,7 @@ extension SendDesk {
                 try? await Task.sleep(for: Self.repeatPause)
             }
         }
-        // The client is gone.
+        // The client left.
         if let taken {
             await wait(request, at: taken, in: project)
         } else {
@@ -185,7 +185,7 @@ extension SendDesk {
         }
     }
 
-    /// A request whose client waits, with the key of its record; nil once the client is gone.
+    /// A request whose client waits, with the key of its record; nil once the client left.
     private func unresolved(_ request: UInt64) -> (Member, String)? {
         state.withLockedValue { state in
             guard let member = state.members[request], let key = member.send.recordKey else { return nil }

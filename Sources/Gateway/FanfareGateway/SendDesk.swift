@@ -9,7 +9,7 @@ internal import StreamWire
 struct WantedSend: Sendable {
     /// What it has in common with sends that may be in the same job.
     var key: JoinKey
-    /// At most 1,000, none twice.
+    /// At most 1,000.
     var recipients: [String]
     /// The id of a job of its own; nil for a send that may share one.
     var id: String?
@@ -48,7 +48,7 @@ enum SendEnd: Sendable {
     case unknown(job: String)
     /// The id that the client gave is that of a job to others.
     case foreign(job: String)
-    /// The client is gone.
+    /// The client left.
     case left
 
     /// Whether nothing was sent and nothing will be, so that the id of the job is free again.
@@ -78,8 +78,8 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         /// Records to change in Redis, the oldest first, by project.
         var changes: [String: [RequestLedger.Change]] = [:]
         var members: [UInt64: Member] = [:]
-        /// Requests whose clients were gone before they were entered.
-        var gone: Set<UInt64> = []
+        /// Requests whose clients left before they were entered.
+        var leftEarly: Set<UInt64> = []
         var newest: UInt64 = 0
 
         /// The requests of a job wait for its results from now on.
@@ -143,7 +143,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
 
     // MARK: Requests
 
-    /// Sends, and waits for the results. When the task is cancelled, the client is gone: its job continues without it.
+    /// Sends, and waits for the results. When the task is cancelled, the client left: its job continues without it.
     ///
     /// The caller ends the request with ``end(_:_:project:)`` unless the end is `left`, `answered` or `unavailable`.
     ///
@@ -156,7 +156,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         let end = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (jobs, end): ([NamedJob], SendEnd?) = state.withLockedValue { state in
-                    if state.gone.remove(request) != nil { return ([], .left) }
+                    if state.leftEarly.remove(request) != nil { return ([], .left) }
                     guard state.members.count < maximumWaiting else {
                         return ([], .unavailable("too many requests wait for their results"))
                     }
@@ -175,7 +175,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             leave(request)
         }
         // A client that left just after the end.
-        state.withLockedValue { _ = $0.gone.remove(request) }
+        state.withLockedValue { _ = $0.leftEarly.remove(request) }
         return (request, end)
     }
 
@@ -201,7 +201,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     private func leave(_ request: UInt64) {
         let member: Member? = state.withLockedValue { state in
             guard let member = state.members.removeValue(forKey: request) else {
-                state.gone.insert(request)
+                state.leftEarly.insert(request)
                 return nil
             }
             if state.window.remove(request) {
@@ -327,7 +327,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         if !new.isEmpty { Task { await inquire(new) } }
     }
 
-    /// Asks what became of jobs: one that was over before anyone waited for it, or was rejected, brings no result.
+    /// Asks what became of jobs: one that was over before a request waited for it, or was rejected, brings no result.
     func inquire(_ places: [WaitingTable<UInt64>.Place]) async {
         var seen: Set<String> = []
         for place in places where seen.insert("\(place.project) \(place.job)").inserted {

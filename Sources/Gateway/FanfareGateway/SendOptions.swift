@@ -46,12 +46,6 @@ struct SendOptions: Sendable {
             if let fault = Job.timeFault(text) { throw V1Fault(shape: "X-Fanfare-Expires-At", fault) }
             expiresAt = Int64(text)
         }
-        if let text = headers["idempotency-key"] { idempotencyKey = Self.unquoted(text) }
-    }
-
-    /// Without the double quotes that a draft of the header's specification puts around it.
-    private static func unquoted(_ text: String) -> String {
-        let isQuoted = text.utf8.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
-        return isQuoted ? String(text.dropFirst().dropLast()) : text
+        if let text = headers["idempotency-key"] { idempotencyKey = IdempotencyKey.id(text) }
     }
 }

@@ -134,7 +134,7 @@ import Testing
             try peer.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n\(body)")
             #expect(try peer.answer().status == 413)
             #expect(server.requests.all.first?.body.isEmpty == true)
-            // All of it was read, so that the connection goes on.
+            // All of it was read, so that the connection stays open.
             try peer.send(Self.request(body: "ab"))
             #expect(try peer.answer().body == Array("POST / 2".utf8))
         }

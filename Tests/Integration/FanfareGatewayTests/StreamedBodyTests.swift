@@ -26,7 +26,7 @@ import Testing
             server.gate.open()
             try peer.send([UInt8](repeating: 65, count: count - taken))
             #expect(try peer.answer().body == Array("\(count)".utf8))
-            // The connection goes on.
+            // The connection stays open.
             try peer.send(Self.head("/x", ""))
             #expect(try peer.answer().body == Array("PUT /x 0".utf8))
         }

@@ -204,7 +204,7 @@ struct GatewaySDKTests {
                     "huge": [400, "invalid_grant"], "ten wrong keys": [429, "invalid_request"],
                     "from that address": [429, "RESOURCE_EXHAUSTED"], "no algorithm": [400, "invalid_grant"],
                     "no key": [401, "UNAUTHENTICATED"],
-                    "after its key was removed": [401, "UNAUTHENTICATED"], "the others go on": [200, "OK"],
+                    "after its key was removed": [401, "UNAUTHENTICATED"], "the others are served": [200, "OK"],
                 ] as [String: [any Hashable & Sendable]]
             for (name, answer) in expected {
                 let found = try #require(seen[name] as? [Any], "\(name): \(seen)")

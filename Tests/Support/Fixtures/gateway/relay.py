@@ -82,7 +82,7 @@ seen["second is not slowed"] = code([send(second, "eu") for _ in range(20)][-1])
 time.sleep(seen["wait"])
 seen["other project"] = code(send(first, "eu", "stolen"))
 time.sleep(seen["wait"])
-seen["unknown project"] = code(send(first, "nobodys", "stolen"))
+seen["unknown project"] = code(send(first, "unserved", "stolen"))
 seen["second's own"] = code(send(second, "eu"))
 seen["second's other"] = code(send(second, "demo", "stolen"))
 path = "/v1/projects/demo/registrations/stolen/topicSubscriptions?topic_name=news"
@@ -119,7 +119,7 @@ while True:
     if seen["after its key was removed"][0] == 401 or time.time() > end:
         break
     time.sleep(0.5)
-seen["the others go on"] = code(send(second, "eu"))
+seen["the others are served"] = code(send(second, "eu"))
 for number in range(10):
     grant(assertion(own, iss=f"{number}@fanfare-gateway.internal"))
 seen["ten wrong keys"] = code(grant(token))

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// Libraries sign such tokens for the API itself, and ask nobody.
+    /// Libraries sign such tokens for the API itself, and ask no endpoint for one.
     @Test(
         arguments: [
             (#""https://fcm.googleapis.com/""#, 1_000_060, 1_000_360),
@@ -187,7 +187,7 @@ enum AssertionTrial {
 
     static func assertion(_ claims: String) throws -> AccessAssertion { try AccessAssertion(text(claims)) }
 
-    /// A public key of 2,048 bits that nobody has the private half of; each number is another one.
+    /// A public key of 2,048 bits without a private half; each number is another one.
     static func publicKey(_ number: UInt8) throws -> PublicKeyText {
         let start: [UInt8] = [
             0x30, 0x82, 0x01, 0x22, 0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05,

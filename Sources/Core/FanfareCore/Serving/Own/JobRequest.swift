@@ -29,7 +29,7 @@ public struct JobRequest: Sendable {
                 throw ProblemDetails(error)
             }
         }
-        if let key = headers["idempotency-key"] { try setID(Self.unquoted(key)) }
+        if let key = headers["idempotency-key"] { try setID(IdempotencyKey.id(key)) }
         addTrace(headers)
         lowerPriority(to: maximumPriority)
     }
@@ -113,12 +113,6 @@ public struct JobRequest: Sendable {
         guard own.elementsEqual(key.utf8) else {
             throw ProblemDetails(EntryFault(EntryField.id.rawValue, "differs from the header Idempotency-Key"))
         }
-    }
-
-    /// Without the double quotes that a draft of the header's specification puts around it.
-    private static func unquoted(_ text: String) -> String {
-        let isQuoted = text.utf8.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
-        return isQuoted ? String(text.dropFirst().dropLast()) : text
     }
 
     /// Adds the trace context of the headers to a body without one.
