@@ -147,6 +147,8 @@ private let data = #"{"data":{"k":"v"}}"#
                 group.firstIndex { $0.string == name }.flatMap { group[$0 + 1].integer }.map(Int.init) ?? 0
             }
             most = max(most, number("pending") + number("lag"))
+            // A job that is done has written its last result, so that the read after it finds every one.
+            let isDone = try await rig.job("many")["state"] == "done"
             let reply = try await rig.client.send(
                 RedisCommand("XREADGROUP", "GROUP", "readers", "r", "COUNT", "50", "STREAMS", results, ">")
             )
@@ -158,8 +160,7 @@ private let data = #"{"data":{"k":"v"}}"#
                 seen[job, default: []] += list
                 _ = try await rig.client.send(RedisCommand("XACK", results, "readers", entry.id))
             }
-            guard entries.isEmpty, seen.count == jobs else { return false }
-            return try await rig.job("many")["state"] == "done"
+            return isDone && entries.isEmpty && seen.count == jobs
         }
         return (seen, most)
     }
