@@ -62,22 +62,24 @@ final class GatewayMetrics: Sendable {
 
     // MARK: Requests
 
-    /// Answers a request and counts it.
+    /// Counts a request that begins.
     ///
     /// - Parameter api: the value of the label `api`.
-    func counted(api: String, _ answer: () async -> WebReply) async -> WebReply {
-        let (tally, startNs) = (RequestTally(), nowNs())
+    func begin(api: String) -> RequestTally {
         waiting.withLockedValue { $0 += 1 }
-        let reply = await RequestTally.$current.withValue(tally, operation: answer)
+        return RequestTally(api: api, startNs: nowNs())
+    }
+
+    /// Counts the answer of a request.
+    func end(_ tally: RequestTally, _ reply: WebReply) {
         waiting.withLockedValue { $0 -= 1 }
         let cells = tally.key.map(cells) ?? strangers
-        // The task is cancelled when the client left.
-        guard !Task.isCancelled else {
+        if tally.hasLeft {
             cells.requests["left"]?.add()
-            return reply
+            return
         }
         cells.requests["\(reply.status / 100)xx"]?.add()
-        times[api]?.observe(Double(nowNs() - startNs) / 1e9)
+        times[tally.api]?.observe(Double(nowNs() - tally.startNs) / 1e9)
         func header(_ name: String) -> String? { reply.headers.first { $0.name == name }?.value }
         let outcome = AnswerOutcome(
             status: reply.status,
@@ -91,7 +93,6 @@ final class GatewayMetrics: Sendable {
             cells.answers[tally.isRepeated ? "repeated" : outcome.label]?.add()
         case .other: break
         }
-        return reply
     }
 
     /// - Parameter key: that its requests have.

@@ -31,66 +31,125 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         return AudienceRoute<Redis>.maximumBytes
     }
 
-    /// - Parameter body: of a request whose body is read as it comes.
-    func answer(_ request: WebRequest, _ body: RequestBody? = nil) async -> WebReply {
+    /// Begins to answer a request.
+    ///
+    /// - Parameter answer: called once, on any thread.
+    /// - Returns: what to call when the client leaves before the answer.
+    func begin(_ request: WebRequest, _ answer: @escaping @Sendable (WebReply) -> Void) -> @Sendable () -> Void {
         let path = GatewayPath(request.path)
-        return await meters.counted(api: path.api) {
-            if case .own(let route) = path { return await own.answer(request, body, route, admit: admit) }
-            let reply = await serve(request, path)
-            var written = WebReply(reply.answer)
-            written.onEnd = reply.onEnd
-            return written
+        let tally = meters.begin(api: path.api)
+        let leave: @Sendable () -> Void
+        if case .own(let route) = path {
+            let task = Task { answer(await serve(request, nil, route, tally)) }
+            leave = { task.cancel() }
+        } else {
+            leave = begin(request, path, tally) { [meters] reply in
+                var written = WebReply(reply.answer)
+                written.onEnd = reply.onEnd
+                meters.end(tally, written)
+                answer(written)
+            }
+        }
+        return {
+            tally.markLeft()
+            leave()
         }
     }
 
-    private func serve(_ request: WebRequest, _ path: GatewayPath) async -> GatewayReply {
+    /// Answers a request whose body is read as it comes. The task is cancelled when the client leaves.
+    func answer(_ request: WebRequest, _ body: RequestBody) async -> WebReply {
+        let path = GatewayPath(request.path)
+        guard case .own(let route) = path else { return WebReply(GatewayError.route.v1Answer) }
+        let tally = meters.begin(api: path.api)
+        return await withTaskCancellationHandler {
+            await serve(request, body, route, tally)
+        } onCancel: {
+            tally.markLeft()
+        }
+    }
+
+    private func serve(
+        _ request: WebRequest,
+        _ body: RequestBody?,
+        _ route: OwnRoute,
+        _ tally: RequestTally
+    ) async -> WebReply {
+        let reply = await own.answer(request, body, route) { request throws(KeyFault) in try admit(request, tally) }
+        meters.end(tally, reply)
+        return reply
+    }
+
+    private func begin(
+        _ request: WebRequest,
+        _ path: GatewayPath,
+        _ tally: RequestTally,
+        _ reply: @escaping @Sendable (GatewayReply) -> Void
+    ) -> @Sendable () -> Void {
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
+            reply(GatewayReply(answer))
+            return {}
+        }
         switch path {
-        case .v1(let project): return await serveV1(request, project)
-        case .legacy: return await serveLegacy(request)
-        case .token: return GatewayReply(tokens.answer(request, from: address(of: request)))
-        case .management(let route): return await serve(request, route)
+        case .v1(let project):
+            do throws(KeyFault) {
+                let key = try admit(request, tally)
+                guard request.method == "POST" else { return end(GatewayError.method(allowed: "POST").v1Answer) }
+                try key.permit(.push, on: project)
+                return v1.begin(SendCall(request: request, key: key, project: project, tally: tally), reply)
+            } catch {
+                return end(error.refusal(project).v1Answer)
+            }
+        case .legacy: return beginLegacy(request, tally, reply)
+        case .token: return end(tokens.answer(request, from: address(of: request)))
+        case .management(let route): return begin(request, route, tally, reply)
         case .own, .other:
-            do throws(KeyFault) { _ = try admit(request) } catch { return GatewayReply(error.refusal("").v1Answer) }
-            return GatewayReply(GatewayError.route.v1Answer)
+            do throws(KeyFault) { _ = try admit(request, tally) } catch { return end(error.refusal("").v1Answer) }
+            return end(GatewayError.route.v1Answer)
         }
     }
 
-    private func serveV1(_ request: WebRequest, _ project: String) async -> GatewayReply {
-        do throws(KeyFault) {
-            let key = try admit(request)
-            guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").v1Answer) }
-            try key.permit(.push, on: project)
-            return await v1.answer(request, key: key, project: project)
-        } catch {
-            return GatewayReply(error.refusal(project).v1Answer)
+    private func begin(
+        _ request: WebRequest,
+        _ route: ManagementRoute,
+        _ tally: RequestTally,
+        _ reply: @escaping @Sendable (GatewayReply) -> Void
+    ) -> @Sendable () -> Void {
+        func refuse(_ error: GatewayError) -> @Sendable () -> Void {
+            reply(GatewayReply(ManagementAnswer.refusal(error, route: route)))
+            return {}
         }
-    }
-
-    private func serve(_ request: WebRequest, _ route: ManagementRoute) async -> GatewayReply {
         guard route.methods.contains(request.method) else {
-            let methods = route.methods.joined(separator: ", ")
-            return GatewayReply(ManagementAnswer.refusal(.method(allowed: methods), route: route))
+            return refuse(.method(allowed: route.methods.joined(separator: ", ")))
         }
         var project = route.project ?? ""
         do throws(KeyFault) {
-            let key = try admit(request)
+            let key = try admit(request, tally)
             if route.project == nil { project = try key.onlyProject() }
             try key.permit(.push, on: project)
-            return await management.answer(request, route, key: key, project: project)
+            let call = SendCall(request: request, key: key, project: project, tally: tally)
+            return management.begin(call, route, reply)
         } catch {
-            return GatewayReply(ManagementAnswer.refusal(error.refusal(project), route: route))
+            return refuse(error.refusal(project))
         }
     }
 
-    private func serveLegacy(_ request: WebRequest) async -> GatewayReply {
-        guard request.method == "POST" else { return GatewayReply(GatewayError.method(allowed: "POST").legacyAnswer) }
+    private func beginLegacy(
+        _ request: WebRequest,
+        _ tally: RequestTally,
+        _ reply: @escaping @Sendable (GatewayReply) -> Void
+    ) -> @Sendable () -> Void {
+        func refuse(_ error: GatewayError) -> @Sendable () -> Void {
+            reply(GatewayReply(error.legacyAnswer))
+            return {}
+        }
+        guard request.method == "POST" else { return refuse(.method(allowed: "POST")) }
         do throws(KeyFault) {
-            let key = try admit(request)
+            let key = try admit(request, tally)
             let project = try key.onlyProject()
             try key.permit(.push, on: project)
-            return await legacy.answer(request, key: key, project: project)
+            return legacy.begin(SendCall(request: request, key: key, project: project, tally: tally), reply)
         } catch {
-            return GatewayReply(error.refusal("").legacyAnswer)
+            return refuse(error.refusal(""))
         }
     }
 
@@ -109,7 +168,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         isBehindProxy || request.peer.isEmpty ? nil : request.peer
     }
 
-    private func admit(_ request: WebRequest) throws(KeyFault) -> GatewayKey {
+    private func admit(_ request: WebRequest, _ tally: RequestTally) throws(KeyFault) -> GatewayKey {
         let shown = Self.key(in: request.headers["authorization"]).flatMap(tokens.shown)
         let address = address(of: request)
         let result: Result<GatewayKey, KeyFault> = gate.withLockedValue { gate in
@@ -120,7 +179,7 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
             }
         }
         let key = try result.get()
-        RequestTally.current?.recordKey(key.name)
+        tally.recordKey(key.name)
         return key
     }
 

@@ -7,24 +7,33 @@ internal import FanfareModel
 struct V1Route<Redis: RedisSending>: Sendable {
     let sends: SendRoute<Redis>
 
-    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> GatewayReply {
-        if let refusal = request.bodyRefusal(V1Request.maximumBytes) { return GatewayReply(refusal.v1Answer) }
-        let message: V1Request
+    /// See ``SendRoute/send(_:_:answer:reply:)``.
+    func begin(_ call: SendCall, _ reply: @escaping @Sendable (GatewayReply) -> Void) -> @Sendable () -> Void {
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
+            reply(GatewayReply(answer))
+            return {}
+        }
+        if let refusal = call.request.bodyRefusal(V1Request.maximumBytes) { return end(refusal.v1Answer) }
         let wanted: RequestedSend
         do throws(V1Fault) {
-            message = try V1Request(request.body)
+            let message = try V1Request(call.request.body)
             wanted = RequestedSend(
                 kind: message.kind,
                 recipients: [message.recipient],
                 message: message.message,
                 format: .v1,
                 validateOnly: message.validateOnly,
-                options: try sends.options(request, key)
+                options: try sends.options(call.request, call.key)
             )
         } catch {
-            return GatewayReply(V1Answer.fault(error))
+            return end(V1Answer.fault(error))
         }
-        return await sends.send(wanted, request, key: key, project: project) { end in
+        return sends.send(wanted, call, answer: Self.answers(call.project), reply: reply)
+    }
+
+    /// Makes the answer of a request to a project.
+    private static func answers(_ project: String) -> @Sendable (SendRoute<Redis>.End) -> ServedAnswer {
+        { end in
             switch end {
             case .fault(let fault):
                 let isID = fault.path == "id"
@@ -47,17 +56,23 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
     let sends: SendRoute<Redis>
     static var maximumBytes: Int { 1_048_576 }
 
-    func answer(_ request: WebRequest, key: GatewayKey, project: String) async -> GatewayReply {
-        if let refusal = request.bodyRefusal(Self.maximumBytes) { return GatewayReply(refusal.legacyAnswer) }
-        let message: LegacyRequest
+    /// See ``SendRoute/send(_:_:answer:reply:)``.
+    func begin(_ call: SendCall, _ reply: @escaping @Sendable (GatewayReply) -> Void) -> @Sendable () -> Void {
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
+            reply(GatewayReply(answer))
+            return {}
+        }
+        let request = call.request
+        if let refusal = request.bodyRefusal(Self.maximumBytes) { return end(refusal.legacyAnswer) }
+        var message: LegacyRequest
         do throws(LegacyFault) {
             message = try LegacyRequest(request.body, contentType: request.headers["content-type"])
         } catch {
-            return GatewayReply(error.answer)
+            return end(error.answer)
         }
         let options: SendOptions
-        do throws(V1Fault) { options = try sends.options(request, key) } catch {
-            return GatewayReply(message.refused(error.message))
+        do throws(V1Fault) { options = try sends.options(request, call.key) } catch {
+            return end(message.refused(error.message))
         }
         let wanted = RequestedSend(
             kind: message.kind,
@@ -67,7 +82,18 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
             validateOnly: message.validateOnly,
             options: options
         )
-        var reply = await sends.send(wanted, request, key: key, project: project) { end in
+        message.message = []
+        return sends.send(wanted, call, answer: Self.answers(message)) { [ignored = message.ignored] ended in
+            var ended = ended
+            // Google ignored them, too; a request that is answered again has the header already.
+            let header = ServedAnswer.Header("X-Fanfare-Ignored", ignored.joined(separator: ", "))
+            if !ignored.isEmpty, !ended.answer.headers.contains(header) { ended.answer.headers.append(header) }
+            reply(ended)
+        }
+    }
+
+    private static func answers(_ message: LegacyRequest) -> @Sendable (SendRoute<Redis>.End) -> ServedAnswer {
+        { end in
             switch end {
             case .fault(let fault): return message.refused(fault.reason)
             case .refused(let refusal): return refusal.legacyAnswer
@@ -80,12 +106,6 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
                 return LegacyAnswer(to: message, job: job).answer(message.recipients.map { _ in nil })
             }
         }
-        // Google ignored them, too; a request that is answered again has the header already.
-        if !message.ignored.isEmpty {
-            let header = ServedAnswer.Header("X-Fanfare-Ignored", message.ignored.joined(separator: ", "))
-            if !reply.answer.headers.contains(header) { reply.answer.headers.append(header) }
-        }
-        return reply
     }
 }
 

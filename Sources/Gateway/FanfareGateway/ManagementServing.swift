@@ -7,28 +7,32 @@ internal import FanfareModel
 struct ManagementServing<Redis: RedisSending>: Sendable {
     let sends: SendRoute<Redis>
 
-    func answer(
-        _ request: WebRequest,
+    /// See ``SendRoute/send(_:_:answer:reply:)``.
+    func begin(
+        _ sendCall: SendCall,
         _ route: ManagementRoute,
-        key: GatewayKey,
-        project: String
-    ) async -> GatewayReply {
-        func refusal(_ refusal: GatewayError) -> GatewayReply {
-            GatewayReply(ManagementAnswer.refusal(refusal, route: route))
+        _ reply: @escaping @Sendable (GatewayReply) -> Void
+    ) -> @Sendable () -> Void {
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
+            reply(GatewayReply(answer))
+            return {}
         }
-        if let cause = request.bodyRefusal(LegacyRoute<Redis>.maximumBytes) { return refusal(cause) }
+        let (request, project) = (sendCall.request, sendCall.project)
+        if let cause = request.bodyRefusal(LegacyRoute<Redis>.maximumBytes) {
+            return end(ManagementAnswer.refusal(cause, route: route))
+        }
         let call: ManagementCall
         do throws(EntryFault) {
             call = try ManagementCall(route, method: request.method, query: request.queryText, body: request.body)
         } catch {
-            return GatewayReply(ManagementAnswer.fault(error, route: route))
+            return end(ManagementAnswer.fault(error, route: route))
         }
         guard let operation = call.operation else {
-            return GatewayReply(ManagementAnswer.results([], of: call, project: project, job: nil))
+            return end(ManagementAnswer.results([], of: call, project: project, job: nil))
         }
         let options: SendOptions
-        do throws(V1Fault) { options = try sends.options(request, key) } catch {
-            return GatewayReply(ManagementAnswer.fault(EntryFault(error.path, error.rule), route: route))
+        do throws(V1Fault) { options = try sends.options(request, sendCall.key) } catch {
+            return end(ManagementAnswer.fault(EntryFault(error.path, error.rule), route: route))
         }
         let (job, recipients) = operation.job
         let wanted = RequestedSend(
@@ -40,7 +44,16 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
             job: PreparedJob(job),
             options: options
         )
-        return await sends.send(wanted, request, key: key, project: project) { end in
+        return sends.send(wanted, sendCall, answer: Self.answers(call, recipients, project), reply: reply)
+    }
+
+    private static func answers(
+        _ call: ManagementCall,
+        _ recipients: [String],
+        _ project: String
+    ) -> @Sendable (SendRoute<Redis>.End) -> ServedAnswer {
+        let route = call.route
+        return { end in
             switch end {
             case .fault(let fault): return ManagementAnswer.fault(fault, route: route)
             case .refused(let cause): return ManagementAnswer.refusal(cause, route: route)

@@ -93,13 +93,6 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
         }
     }
 
-    /// The place of a request of this gateway that has its record already.
-    func place(of request: UInt64, in entries: [DuplicateRule.Entry]) -> DuplicateRule.Place? {
-        let own = RequestName(gateway: gateway, number: request)
-        guard case .open(let place)? = entries.first(where: { $0.request == own })?.record else { return nil }
-        return place
-    }
-
     func remove(_ entry: DuplicateRule.Entry, from key: String) async throws {
         _ = try await redis.reply(to: RedisCommand("HDEL", key, entry.request.text))
     }

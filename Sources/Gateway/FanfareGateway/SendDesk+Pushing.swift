@@ -8,11 +8,6 @@ internal import NIOConcurrencyHelpers
 extension SendDesk {
     /// How long the push of a job is tried for which no request waits any more.
     private static var unawaitedNs: UInt64 { 60_000_000_000 }
-    /// Between two reads of the records of equal requests.
-    private static var pollInterval: Duration { .milliseconds(50) }
-    /// How long a request waits for an open one of another gateway: longer than it takes to know that the gateway is dead,
-    /// or for a living one to notice that its client left.
-    private static var leastWaitNs: UInt64 { 2_500_000_000 }
 
     /// Pushes a job until Redis has it. A push that may have been lost is repeated: the job's id makes that harmless.
     ///
@@ -20,11 +15,12 @@ extension SendDesk {
     func push(_ job: Job, id: String, _ prepared: PreparedJob?, isPatient: Bool = true) async {
         var job = job
         let key = job.key
+        reading.call()
         // A job whose clients all left is pushed, too: their repeats take it over.
         let lasts = state.withLockedValue { state in
             job.requests.compactMap { state.members[$0.request]?.deadlineNs }.max() ?? nowNs() + Self.unawaitedNs
         }
-        var isDoubtful = false
+        var doubt = PushDoubt(untilNs: lasts)
         while !job.requests.isEmpty {
             var isSent = false
             do {
@@ -34,15 +30,15 @@ extension SendDesk {
                 if conflicts.isEmpty { return pushed(job, id, isLate: lasts <= nowNs()) }
                 job = remove(conflicts, from: job, id: id)
             } catch {
-                isDoubtful = isDoubtful || (isSent && mayBeApplied(error))
                 logger.warning(
                     "A push failed.",
                     metadata: ["project": "\(key.project)", "job": "\(id)", "error": "\(error)"]
                 )
-                guard isDoubtful, nowNs() < lasts else {
-                    return end(job, with: isDoubtful ? .unknown(job: id) : .unavailable("Redis did not take the job."))
+                switch doubt.failed(mayBeApplied: isSent && mayBeApplied(error), nowNs: nowNs()) {
+                case .again(let pauseMs): try? await Task.sleep(for: .milliseconds(pauseMs))
+                case .refused: return end(job, with: .unavailable("Redis did not take the job."))
+                case .unknown: return end(job, with: .unknown(job: id))
                 }
-                try? await Task.sleep(for: Self.repeatPause)
             }
         }
     }
@@ -75,8 +71,13 @@ extension SendDesk {
         let project = job.key.project
         meters.pushed(recipients: job.recipients.count, key: job.key.key)
         state.withLockedValue { state in
-            for (request, _) in job.requests { state.add(state.ledger.markPushed(request), project: project) }
+            for (request, _) in job.requests {
+                state.add(state.ledger.markPushed(request), project: project)
+                // What is in Redis is not pushed again.
+                state.members[request]?.send.key.message = []
+            }
         }
+        writing.call()
         handle(.pushed(project: project, job: id))
         let isRepeated = state.withLockedValue { state in
             job.requests.contains { state.members[$0.request]?.send.earlier != nil }
@@ -103,7 +104,8 @@ extension SendDesk {
                 return state.members.removeValue(forKey: request)
             }
         }
-        for member in members { member.continuation.resume(returning: end) }
+        writing.call()
+        for member in members { member.onEnd(end) }
     }
 
     // MARK: Equal requests
@@ -125,65 +127,72 @@ extension SendDesk {
         return rest
     }
 
-    /// Does with a request what its earlier ones demand; see ``DuplicateRule``.
+    /// Does with a request what its earlier ones demand; see ``EqualRequest``.
     ///
     /// - Parameter known: nil if they are not in Redis yet.
     private func resolve(_ request: UInt64, _ known: [DuplicateRule.Entry]?, in project: String) async {
-        var known = known
-        let leastNs = nowNs() + Self.leastWaitNs
-        // The place that this request may have in Redis, whether or not Redis said so.
-        var taken: DuplicateRule.Place?
-        while let (member, recordKey) = unresolved(request) {
-            guard nowNs() < max(member.deadlineNs, leastNs) else {
+        guard let (first, recordKey) = unresolved(request) else { return forget(unsent: request) }
+        var rule = EqualRequest(
+            RequestName(gateway: records.gateway, number: request),
+            recipients: first.send.recipients.count,
+            deadlineNs: first.deadlineNs,
+            nowNs: nowNs()
+        )
+        var event = await look(recordKey, known)
+        while true {
+            let member = unresolved(request)?.0
+            var action = rule.handle(event, nowNs: nowNs())
+            if member == nil { action = rule.left(after: action) }
+            switch action {
+            case .look(let pauseMs):
+                try? await Task.sleep(for: .milliseconds(pauseMs))
+                event = await look(recordKey, nil)
+            case .remove(let entry):
+                do {
+                    try await records.remove(entry, from: recordKey)
+                    event = await look(recordKey, nil)
+                } catch {
+                    event = .failed
+                }
+            case .takeOver(let entry, let place):
+                do {
+                    event = .took(try await records.takeOver(entry, place, key: recordKey, by: request))
+                } catch {
+                    event = .failed
+                }
+            case .send(let isPatient):
+                guard let member else { continue }
+                let job = Self.job(of: request, member.send)
+                let id = member.send.id ?? newJobID()
+                state.withLockedValue { $0.enter(job, id: id) }
+                return await push(job, id: id, member.send.job, isPatient: isPatient)
+            case .answer(let answer): return answerAgain(request, answer)
+            case .wait(let place): return await wait(request, at: place, in: project)
+            case .end(let place):
+                guard let member else { continue }
                 let cause = SendEnd.unavailable("an equal request waits for its answer")
-                return end(Self.job(of: request, member.send), with: taken.map { .unknown(job: $0.job) } ?? cause)
+                return end(Self.job(of: request, member.send), with: place.map { .unknown(job: $0.job) } ?? cause)
+            case .forget: return forget(unsent: request)
             }
-            if state.withLockedValue({ $0.ledger.hasUnwritten(recordKey) }) {
-                known = nil
-                try? await Task.sleep(for: Self.pollInterval)
-                continue
-            }
-            do {
-                let entries: [DuplicateRule.Entry]
-                if let known { entries = known } else { entries = try await records.entries(of: recordKey) }
-                known = nil
-                if let place = records.place(of: request, in: entries) {
-                    return await wait(request, at: place, in: project)
-                }
-                let others = Set(entries.map(\.request.gateway)).subtracting([records.gateway])
-                let living = try await records.living(others)
-                let isPatient = nowNs() < leastNs
-                switch DuplicateRule.decide(entries, gateway: records.gateway, living: living) {
-                case .wait where isPatient: try? await Task.sleep(for: Self.pollInterval)
-                case .send, .wait:
-                    let job = Self.job(of: request, member.send)
-                    let id = member.send.id ?? newJobID()
-                    state.withLockedValue { $0.enter(job, id: id) }
-                    return await push(job, id: id, member.send.job, isPatient: isPatient)
-                case .answer(let answer): return answerAgain(request, answer)
-                case .takeOver(let entry, let place):
-                    guard place.indices.count == member.send.recipients.count else {
-                        // A gateway of another version wrote it.
-                        try await records.remove(entry, from: recordKey)
-                        continue
-                    }
-                    taken = place
-                    if try await records.takeOver(entry, place, key: recordKey, by: request) {
-                        return await wait(request, at: place, in: project)
-                    }
-                    taken = nil
-                }
-            } catch {
-                try? await Task.sleep(for: Self.repeatPause)
-            }
-        }
-        // The client left.
-        if let taken {
-            await wait(request, at: taken, in: project)
-        } else {
-            state.withLockedValue { $0.ledger.forget(request) }
         }
     }
+
+    /// Reads the records of equal requests, and which of their gateways live.
+    ///
+    /// - Parameter known: the records, if they have just been read.
+    private func look(_ recordKey: String, _ known: [DuplicateRule.Entry]?) async -> EqualRequest.Event {
+        if state.withLockedValue({ $0.ledger.hasUnwritten(recordKey) }) { return .changing }
+        do {
+            let entries: [DuplicateRule.Entry]
+            if let known { entries = known } else { entries = try await records.entries(of: recordKey) }
+            let others = Set(entries.map(\.request.gateway)).subtracting([records.gateway])
+            return .records(entries, living: try await records.living(others))
+        } catch {
+            return .failed
+        }
+    }
+
+    private func forget(unsent request: UInt64) { state.withLockedValue { $0.ledger.forget(request) } }
 
     /// A request whose client waits, with the key of its record; nil once the client left.
     private func unresolved(_ request: UInt64) -> (Member, String)? {
@@ -198,8 +207,8 @@ extension SendDesk {
             state.ledger.forget(request)
             return state.members.removeValue(forKey: request)
         }
-        member?.send.tally?.markRepeated()
-        member?.continuation.resume(returning: .answered(answer))
+        member?.send.tally.markRepeated()
+        member?.onEnd(.answered(answer))
     }
 
     /// Waits for the results of a job that an earlier request pushed.
@@ -209,13 +218,15 @@ extension SendDesk {
             state.ledger.place(request, at: place)
             state.add(state.ledger.markPushed(request), project: project)
             guard let member = state.members[request] else { return }
-            member.send.tally?.markRepeated()
+            member.send.tally.markRepeated()
             var actions: [WaitingTable<UInt64>.Action] = []
             state.table.handle(
                 .wait(request, awaited, deadlineNs: member.deadlineNs, isPushed: true),
                 into: &actions
             )
         }
+        writing.call()
+        reading.call()
         try? await tail.follow(project)
         await inquire([awaited])
     }

@@ -22,7 +22,7 @@ struct WantedSend: Sendable {
     /// What Redis holds of the job's id before the push, where a client gave the id.
     var earlier: JobStatus?
     /// What its request adds to the metrics.
-    var tally = RequestTally.current
+    let tally: RequestTally
 }
 
 extension WantedSend {
@@ -62,24 +62,30 @@ enum SendEnd: Sendable {
 
 /// Pushes what requests send, in joined jobs, and hands each request its results.
 ///
-/// ``JoinWindow`` decides which requests are one job, ``WaitingTable`` who gets which result, ``RequestLedger`` what equal
-/// requests find in Redis. One task, ``run()``, keeps their time and reads results.
+/// ``JoinWindow`` decides which requests are one job, ``WaitingTable`` who gets which result, ``RequestLedger`` and
+/// ``EqualRequest`` what equal requests find in Redis. A request that waits holds no task: its end is called back.
+/// ``run()`` keeps their deadlines and reads results.
 final class SendDesk<Redis: RedisSending>: Sendable {
+    /// Called once with the end of a send, on any thread.
+    typealias OnEnd = @Sendable (SendEnd) -> Void
+
     struct Member {
-        let continuation: CheckedContinuation<SendEnd, Never>
-        let send: WantedSend
+        var send: WantedSend
         let deadlineNs: UInt64
+        let onEnd: OnEnd
     }
 
     struct State {
         var window = JoinWindow<UInt64>()
+        /// Whether a task waits for the end of the next window.
+        var isWindowTimed = false
         var table = WaitingTable<UInt64>()
         var ledger = RequestLedger()
         /// Records to change in Redis, the oldest first, by project.
         var changes: [String: [RequestLedger.Change]] = [:]
         var members: [UInt64: Member] = [:]
-        /// Requests whose clients left before they were entered.
-        var leftEarly: Set<UInt64> = []
+        /// Requests whose sends are being prepared, and whether their clients left.
+        var early: [UInt64: Bool] = [:]
         var newest: UInt64 = 0
 
         /// The requests of a job wait for its results from now on.
@@ -114,16 +120,10 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     private let prefix: String
     private let maximumWaiting: Int
     let newJobID: @Sendable () -> String
-    /// Between two looks at windows, deadlines and results.
-    private static var tick: Duration { .milliseconds(3) }
-    /// Each look at deadlines reads all requests that wait.
-    private static var ticksOfALook: Int { 16 }
-    /// Between two signs of life.
-    private static var lifeNs: UInt64 { 400_000_000 }
-    /// After a command that Redis did not take.
-    static var repeatPause: Duration { .milliseconds(200) }
-    /// Changes of a project that wait for Redis; of more, the oldest are dropped: their records end by themselves.
-    private static var maximumChanges: Int { 100_000 }
+    /// Wakes the reading of results when a request begins to wait.
+    let reading = WakeUp()
+    /// Wakes the writing of records when one has changed.
+    let writing = WakeUp()
     /// A request that has waited so long asks what became of its job.
     private static var doubtNs: UInt64 { 300_000_000 }
 
@@ -143,40 +143,33 @@ final class SendDesk<Redis: RedisSending>: Sendable {
 
     // MARK: Requests
 
-    /// Sends, and waits for the results. When the task is cancelled, the client left: its job continues without it.
-    ///
-    /// The caller ends the request with ``end(_:_:project:)`` unless the end is `left`, `answered` or `unavailable`.
-    ///
-    /// - Returns: the request's number in the ledger, and how the send ended.
-    func send(_ send: WantedSend) async -> (request: UInt64, end: SendEnd) {
-        let request = state.withLockedValue { state in
+    /// The number of a new request, which ``send(_:as:onEnd:)`` or ``forget(_:)`` follows.
+    func begin() -> UInt64 {
+        state.withLockedValue { state in
             state.newest += 1
+            state.early[state.newest] = false
             return state.newest
         }
-        let end = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let (jobs, end): ([NamedJob], SendEnd?) = state.withLockedValue { state in
-                    if state.leftEarly.remove(request) != nil { return ([], .left) }
-                    guard state.members.count < maximumWaiting else {
-                        return ([], .unavailable("too many requests wait for their results"))
-                    }
-                    state.members[request] = Member(
-                        continuation: continuation,
-                        send: send,
-                        deadlineNs: nowNs() + send.waitNs
-                    )
-                    if let key = send.recordKey { state.ledger.enter(request, key: key) }
-                    return (enter(request, send, &state), nil)
-                }
-                if let end { continuation.resume(returning: end) }
-                for (id, job, prepared) in jobs { Task { await push(job, id: id, prepared) } }
+    }
+
+    /// A request that sends nothing.
+    func forget(_ request: UInt64) { state.withLockedValue { _ = $0.early.removeValue(forKey: request) } }
+
+    /// Sends, and calls back with the results.
+    ///
+    /// The caller ends the request with ``end(_:_:project:)`` unless the end is `left`, `answered` or `unavailable`.
+    func send(_ send: WantedSend, as request: UInt64, onEnd: @escaping OnEnd) {
+        let (jobs, end): ([NamedJob], SendEnd?) = state.withLockedValue { state in
+            if state.early.removeValue(forKey: request) == true { return ([], .left) }
+            guard state.members.count < maximumWaiting else {
+                return ([], .unavailable("too many requests wait for their results"))
             }
-        } onCancel: {
-            leave(request)
+            state.members[request] = Member(send: send, deadlineNs: nowNs() + send.waitNs, onEnd: onEnd)
+            if let key = send.recordKey { state.ledger.enter(request, key: key) }
+            return (enter(request, send, &state), nil)
         }
-        // A client that left just after the end.
-        state.withLockedValue { _ = $0.leftEarly.remove(request) }
-        return (request, end)
+        if let end { return onEnd(end) }
+        for (id, job, prepared) in jobs { Task { await push(job, id: id, prepared) } }
     }
 
     /// - Returns: the jobs to push now.
@@ -187,6 +180,10 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         } else {
             let closed = state.window.add(request, send.recipients, to: send.key, nowNs: nowNs())
             jobs = closed.map { (newJobID(), $0, nil) }
+            if !state.isWindowTimed, state.window.nextNs != nil {
+                state.isWindowTimed = true
+                Task { await closeWindows() }
+            }
         }
         for (id, job, _) in jobs { state.enter(job, id: id) }
         return jobs
@@ -198,10 +195,11 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         return JoinWindow.Job(key: send.key, recipients: send.recipients, requests: requests)
     }
 
-    private func leave(_ request: UInt64) {
+    /// The client of a request left: its job continues without it. Of a request that has ended, it changes nothing.
+    func leave(_ request: UInt64) {
         let member: Member? = state.withLockedValue { state in
             guard let member = state.members.removeValue(forKey: request) else {
-                state.leftEarly.insert(request)
+                if state.early[request] != nil { state.early[request] = true }
                 return nil
             }
             if state.window.remove(request) {
@@ -213,7 +211,8 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             state.add(state.ledger.end(request, .left), project: member.send.key.project)
             return member
         }
-        member?.continuation.resume(returning: .left)
+        writing.call()
+        member?.onEnd(.left)
     }
 
     /// What became of a request's answer.
@@ -221,99 +220,16 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         state.withLockedValue { state in
             state.add(state.ledger.end(request, ending), project: project)
         }
+        writing.call()
     }
 
-    // MARK: Time and results
-
-    /// Keeps time and reads results until the task is cancelled. Time does not wait for Redis.
-    func run() async {
-        async let reading: Void = readResults()
-        async let writing: Void = writeRecords()
-        var asked: Set<String> = []
-        var ticks = 0
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.tick)
-            closeWindows()
-            ticks += 1
-            guard ticks.isMultiple(of: Self.ticksOfALook) else { continue }
-            handle(.passed(nowNs: nowNs()))
-            inquireOld(&asked)
-        }
-        await reading
-        await writing
-    }
-
-    /// Writes what became of requests, and shows that this gateway lives. At the end, what is left is written.
-    private func writeRecords() async {
-        var lifeNs: UInt64 = 0
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.tick)
-            if nowNs() >= lifeNs {
-                lifeNs = nowNs() + Self.lifeNs
-                Task { try? await records.showLife() }
-            }
-            if await !writeChanges() { try? await Task.sleep(for: Self.repeatPause) }
-        }
-        _ = await writeChanges()
-    }
-
-    private func writeChanges() async -> Bool {
-        var areAllWritten = true
-        for project in state.withLockedValue({ Array($0.changes.keys) }) {
-            if await !writeChanges(project) { areAllWritten = false }
-        }
-        return areAllWritten
-    }
-
-    /// Writes what became of requests of a project. What Redis does not take is tried again.
-    ///
-    /// - Returns: whether Redis took it.
-    func writeChanges(_ project: String) async -> Bool {
-        let changes = state.withLockedValue { $0.changes.removeValue(forKey: project) ?? [] }
-        do {
-            try await records.change(changes)
-            state.withLockedValue { $0.ledger.confirm(changes) }
-            return true
-        } catch {
-            state.withLockedValue { state in
-                let all = changes + (state.changes[project] ?? [])
-                state.changes[project] = all.suffix(Self.maximumChanges)
-                state.ledger.confirm(all.dropLast(Self.maximumChanges))
-            }
-            return false
-        }
-    }
-
-    private func readResults() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.tick)
-            await tail.forget { project in self.state.withLockedValue { !$0.table.isAwaited(project: project) } }
-            for project in state.withLockedValue({ Array($0.table.projects) }) {
-                await tail.read(
-                    project,
-                    isAwaited: { job in
-                        self.state.withLockedValue { $0.table.isAwaited(project: project, job: job) }
-                    }
-                ) { self.handle($0) }
-            }
-        }
-    }
-
-    /// Pushes the jobs whose windows are over.
-    private func closeWindows() {
-        let jobs = state.withLockedValue { state in
-            let jobs = state.window.close(nowNs: nowNs()).map { (id: newJobID(), job: $0) }
-            for (id, job) in jobs { state.enter(job, id: id) }
-            return jobs
-        }
-        for (id, job) in jobs { Task { await push(job, id: id, nil) } }
-    }
+    // MARK: Results
 
     /// Asks once for each job with a client's id that requests have waited for long: an earlier job may have had the id. The
     /// results of every other job are still to be written when it is pushed.
     ///
     /// - Parameter asked: the jobs that were asked for and are still awaited.
-    private func inquireOld(_ asked: inout Set<String>) {
+    func inquireOld(_ asked: inout Set<String>) {
         let now = nowNs()
         let old = state.withLockedValue { state in
             state.table.places.filter { request, _ in
@@ -378,6 +294,6 @@ final class SendDesk<Redis: RedisSending>: Sendable {
                 }
             }
         }
-        for (member, end) in ended { member.continuation.resume(returning: end) }
+        for (member, end) in ended { member.onEnd(end) }
     }
 }

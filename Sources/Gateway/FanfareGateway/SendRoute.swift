@@ -43,22 +43,27 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         try SendOptions(request.headers, maximumPriority: key.maximumPriority, waitMs: waitMs)
     }
 
-    /// - Parameter answer: makes the answer.
+    /// Begins a send. Nothing of the request is held while it waits for its results.
+    ///
+    /// - Parameters:
+    ///   - answer: makes the answer.
+    ///   - reply: called once with the answer, on any thread.
+    /// - Returns: what to call when the client leaves.
     func send(
         _ wanted: RequestedSend,
-        _ request: WebRequest,
-        key: GatewayKey,
-        project: String,
-        answer: (End) -> ServedAnswer
-    ) async -> GatewayReply {
-        func refused(_ refusal: GatewayError) -> GatewayReply { GatewayReply(answer(.refused(refusal))) }
+        _ call: SendCall,
+        answer: @escaping @Sendable (End) -> ServedAnswer,
+        reply: @escaping @Sendable (GatewayReply) -> Void
+    ) -> @Sendable () -> Void {
+        let (request, key, project) = (call.request, call.key, call.project)
         let join = Self.joinKey(wanted, key, project)
         let ownID = wanted.options.idempotencyKey
         do throws(EntryFault) {
             // The rules of every job.
             _ = try entryCheck(project).check(join.job(to: wanted.recipients, id: ownID, wanted.job).fields)
         } catch {
-            return GatewayReply(answer(.fault(error)))
+            reply(GatewayReply(answer(.fault(error))))
+            return {}
         }
         let identity = DuplicateRule.identity(
             key: key.name,
@@ -66,22 +71,6 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             path: "\(request.method) \(request.path)?\(request.queryText)",
             body: request.body
         )
-        var earlier: JobStatus?
-        do {
-            guard try await served.contains(project) else { return refused(.project(project)) }
-            if let cause = try await served.pressure(of: project) { return refused(Self.unavailable(cause)) }
-            if let ownID {
-                if try await desk.records.isTaken(ownID, by: identity, project: project) {
-                    return GatewayReply(
-                        answer(.fault(EntryFault("id", "belongs to a request with another key or body")))
-                    )
-                }
-                earlier = try await desk.records.status(of: ownID, project: project)
-            }
-        } catch {
-            logger.warning("Redis did not answer.", metadata: ["error": "\(error)"])
-            return refused(Self.unavailable("Redis is away."))
-        }
         // A job has one topic, condition or group.
         let isList = wanted.kind == .token || wanted.kind == .fid
         let send = WantedSend(
@@ -91,41 +80,68 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             job: wanted.job,
             waitNs: UInt64(wanted.options.waitMs) * 1_000_000,
             recordKey: ownID == nil ? desk.records.key(of: identity, project: project) : nil,
-            earlier: earlier
+            tally: call.tally
         )
-        let (number, end) = await desk.send(send)
-        if end.sendsNothing, let ownID { await desk.records.free(ownID, project: project) }
-        return await reply(to: number, end, project, answer)
+        let number = desk.begin()
+        let waiting = Waiting(desk: desk, request: number, project: project, answer: answer, reply: reply)
+        if let ownID {
+            Task { await begin(send, ownID, identity, waiting) }
+        } else if let standing = served.recent(project) {
+            begin(send, standing, waiting)
+        } else {
+            Task { await begin(send, waiting) }
+        }
+        return { [desk] in desk.leave(number) }
     }
 
-    private func reply(
-        to request: UInt64,
-        _ end: SendEnd,
-        _ project: String,
-        _ answer: (End) -> ServedAnswer
-    ) async -> GatewayReply {
-        let made: ServedAnswer
-        switch end {
-        case .results(let place, let results): made = answer(.results(place, results))
-        case .rejected(let job, let problem): made = answer(.rejected(job: job, problem: problem))
-        case .unknown(let job): made = answer(.unknown(job: job))
-        case .foreign: made = answer(.fault(EntryFault("id", "belongs to another job")))
-        case .answered(let earlier): return GatewayReply(answer(.answered(earlier)))
-        case .unavailable(let cause): return GatewayReply(answer(.refused(Self.unavailable(cause))))
-        // The client does not read the answer, and its job is remembered.
-        case .left: return GatewayReply(answer(.refused(Self.unavailable("The client left."))))
+    private func begin(_ send: WantedSend, _ waiting: Waiting) async {
+        do {
+            begin(send, try await served.standing(of: waiting.project), waiting)
+        } catch {
+            refuse(waiting, error)
         }
-        if DuplicateRule.isRepeated(made) {
-            desk.end(request, .answered(made), project: project)
-            return GatewayReply(made)
+    }
+
+    /// - Parameter id: that the client gave.
+    private func begin(_ send: WantedSend, _ id: String, _ identity: [UInt8], _ waiting: Waiting) async {
+        var send = send
+        do {
+            let standing = try await served.standing(of: waiting.project)
+            if standing == .taking {
+                if try await desk.records.isTaken(id, by: identity, project: waiting.project) {
+                    return waiting.refuse(.fault(EntryFault("id", "belongs to a request with another key or body")))
+                }
+                send.earlier = try await desk.records.status(of: id, project: waiting.project)
+            }
+            begin(send, standing, waiting, id: id)
+        } catch {
+            refuse(waiting, error)
         }
-        return GatewayReply(made) { [desk] isWritten in
-            desk.end(request, isWritten ? .written : .left, project: project)
+    }
+
+    /// - Parameter id: that the client gave; it is free again if nothing is sent.
+    private func begin(_ send: WantedSend, _ standing: ProjectStanding, _ waiting: Waiting, id: String? = nil) {
+        switch standing {
+        case .taking: break
+        case .unserved: return waiting.refuse(.refused(.project(waiting.project)))
+        case .pressed(let cause): return waiting.refuse(.refused(Self.unavailable(cause)))
         }
+        desk.send(send, as: waiting.request) { end in
+            guard end.sendsNothing, let id else { return waiting.end(end) }
+            Task {
+                await waiting.desk.records.free(id, project: waiting.project)
+                waiting.end(end)
+            }
+        }
+    }
+
+    private func refuse(_ waiting: Waiting, _ error: any Error) {
+        logger.warning("Redis did not answer.", metadata: ["error": "\(error)"])
+        waiting.refuse(.refused(Self.unavailable("Redis is away.")))
     }
 
     /// Clients that were refused together do not come back together.
-    private static func unavailable(_ cause: String) -> GatewayError {
+    fileprivate static func unavailable(_ cause: String) -> GatewayError {
         .unavailable(cause, retryAfterMs: .random(in: 1_000...3_000))
     }
 
@@ -143,6 +159,54 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         join.trace = options.trace
         return join
     }
+}
+
+extension SendRoute {
+    /// A request that waits for the end of its send.
+    fileprivate struct Waiting: Sendable {
+        let desk: SendDesk<Redis>
+        let request: UInt64
+        let project: String
+        let answer: @Sendable (End) -> ServedAnswer
+        let reply: @Sendable (GatewayReply) -> Void
+
+        /// Answers a request that sends nothing.
+        func refuse(_ end: End) {
+            desk.forget(request)
+            reply(GatewayReply(answer(end)))
+        }
+
+        func end(_ end: SendEnd) {
+            let made: ServedAnswer
+            switch end {
+            case .results(let place, let results): made = answer(.results(place, results))
+            case .rejected(let job, let problem): made = answer(.rejected(job: job, problem: problem))
+            case .unknown(let job): made = answer(.unknown(job: job))
+            case .foreign: made = answer(.fault(EntryFault("id", "belongs to another job")))
+            case .answered(let earlier): return reply(GatewayReply(answer(.answered(earlier))))
+            case .unavailable(let cause): return reply(GatewayReply(answer(.refused(SendRoute.unavailable(cause)))))
+            // The client does not read the answer, and its job is remembered.
+            case .left: return reply(GatewayReply(answer(.refused(SendRoute.unavailable("The client left.")))))
+            }
+            if DuplicateRule.isRepeated(made) {
+                desk.end(request, .answered(made), project: project)
+                return reply(GatewayReply(made))
+            }
+            reply(
+                GatewayReply(made) { [desk, request, project] isWritten in
+                    desk.end(request, isWritten ? .written : .left, project: project)
+                }
+            )
+        }
+    }
+}
+
+/// A request of an API that sends, once its key is admitted.
+struct SendCall: Sendable {
+    var request: WebRequest
+    var key: GatewayKey
+    var project: String
+    var tally: RequestTally
 }
 
 /// An answer, and what is told of its way to the client.

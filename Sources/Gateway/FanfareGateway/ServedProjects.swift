@@ -2,6 +2,15 @@ internal import FanfareClient
 internal import NIOConcurrencyHelpers
 internal import StreamWire
 
+/// What workers do with a job of a project.
+enum ProjectStanding: Equatable, Sendable {
+    case taking
+    /// No worker has ever served the project.
+    case unserved
+    /// They take none now, because of the cause.
+    case pressed(String)
+}
+
 /// Knows which projects workers have ever served, and of which they take no jobs now.
 final class ServedProjects<Redis: RedisSending>: Sendable {
     private struct State {
@@ -23,6 +32,23 @@ final class ServedProjects<Redis: RedisSending>: Sendable {
 
     /// The hash that workers write with their first claim; no other process writes it.
     private func control(_ project: String) -> String { ProjectKeys(prefix: prefix, project: project).base + "ctl" }
+
+    /// The standing of a project if it was read a moment ago.
+    func recent(_ project: String) -> ProjectStanding? {
+        let now = nowNs()
+        return state.withLockedValue { state in
+            guard state.known.contains(project), let pressure = state.pressures[project], now < pressure.untilNs else {
+                return nil
+            }
+            return pressure.cause.map { .pressed($0) } ?? .taking
+        }
+    }
+
+    /// - Throws: the error of Redis.
+    func standing(of project: String) async throws -> ProjectStanding {
+        guard try await contains(project) else { return .unserved }
+        return try await pressure(of: project).map { .pressed($0) } ?? .taking
+    }
 
     /// - Throws: the error of Redis.
     func contains(_ project: String) async throws -> Bool {

@@ -82,7 +82,7 @@ public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
     public init() {}
 
     /// When the next window closes; nil while none is open.
-    var nextNs: UInt64? { windows.values.lazy.map(\.closesNs).min() }
+    public var nextNs: UInt64? { windows.values.lazy.map(\.closesNs).min() }
 
     /// Adds a request with its recipients, of which it has at most ``maximumRecipients`` and none twice.
     ///

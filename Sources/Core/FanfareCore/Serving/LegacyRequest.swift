@@ -15,8 +15,8 @@ public struct LegacyRequest: Equatable, Sendable {
     /// The recipients of the job: the tokens in the request's order, each once and without malformed ones, or the one
     /// topic, condition or group. Never empty.
     public let recipients: [String]
-    /// The job's `message`, of format `legacy`.
-    public let message: [UInt8]
+    /// The job's `message`, of format `legacy`. The answer does not need it.
+    public var message: [UInt8]
     /// Members that FCM's legacy protocol does not have, such as `apns` and `notification.image`, which were left out.
     public let ignored: [String]
     /// True for `dry_run`.

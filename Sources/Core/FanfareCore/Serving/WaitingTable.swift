@@ -51,10 +51,13 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
 
     private struct Entry {
         var place: Place
-        var results: [ServedResult?]
+        /// Empty before the first result.
+        var results: [ServedResult?] = []
         var missing: Int
         var deadlineNs: UInt64
         var isPushed: Bool
+
+        var noResults: [ServedResult?] { Array(repeating: nil, count: place.indices.count) }
     }
 
     private var entries: [Request: Entry] = [:]
@@ -109,7 +112,7 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
             }
             for (request, entry) in due {
                 _ = remove(request)
-                actions.append(.answer(request, entry.place, entry.results))
+                actions.append(.answer(request, entry.place, entry.results.isEmpty ? entry.noResults : entry.results))
             }
         }
     }
@@ -119,7 +122,6 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         let missing = place.indices.count
         entries[request] = Entry(
             place: place,
-            results: Array(repeating: nil, count: missing),
             missing: missing,
             deadlineNs: deadlineNs,
             isPushed: isPushed
@@ -135,6 +137,7 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         _ actions: inout [Action]
     ) {
         guard var entry = entries.removeValue(forKey: request) else { return }
+        if entry.results.isEmpty { entry.results = entry.noResults }
         for (index, result) in results where entry.place.indices.contains(index) {
             let at = Int(index - entry.place.indices.lowerBound)
             if entry.results[at] == nil {

@@ -1,0 +1,113 @@
+internal import FanfareCore
+internal import NIOConcurrencyHelpers
+
+/// What a desk does as time passes.
+extension SendDesk {
+    /// Between two ends of windows: those that are nearer are closed together.
+    private static var windowTick: UInt64 { 1_000_000 }
+    /// Between two reads of results, and of changed records.
+    private static var tick: Duration { .milliseconds(2) }
+    /// Between two looks at deadlines. Each look reads all requests that wait.
+    private static var look: Duration { .milliseconds(50) }
+    /// Looks between two signs of life: 400 ms.
+    private static var looksOfALife: Int { 8 }
+    /// After a command that Redis did not take.
+    private static var repeatPause: Duration { .milliseconds(200) }
+    /// Changes of a project that wait for Redis; of more, the oldest are dropped: their records end by themselves.
+    private static var maximumChanges: Int { 100_000 }
+
+    /// Keeps time and reads results until the task is cancelled. Time does not wait for Redis.
+    func run() async {
+        async let reading: Void = readResults()
+        async let writing: Void = writeRecords()
+        var asked: Set<String> = []
+        var looks = 0
+        while !Task.isCancelled {
+            if looks.isMultiple(of: Self.looksOfALife) { Task { try? await records.showLife() } }
+            looks += 1
+            try? await Task.sleep(for: Self.look)
+            handle(.passed(nowNs: nowNs()))
+            inquireOld(&asked)
+        }
+        self.writing.call()
+        self.reading.call()
+        await reading
+        await writing
+    }
+
+    /// Closes windows as they end, until none is open, and pushes their jobs.
+    func closeWindows() async {
+        while true {
+            let pauseNs: UInt64? = state.withLockedValue { state in
+                guard let next = state.window.nextNs else {
+                    state.isWindowTimed = false
+                    return nil
+                }
+                let now = nowNs()
+                return max(Self.windowTick, next > now ? next - now : 0)
+            }
+            guard let pauseNs else { return }
+            try? await Task.sleep(nanoseconds: pauseNs)
+            let jobs = state.withLockedValue { state in
+                let jobs = state.window.close(nowNs: nowNs()).map { (id: newJobID(), job: $0) }
+                for (id, job) in jobs { state.enter(job, id: id) }
+                return jobs
+            }
+            for (id, job) in jobs { Task { await push(job, id: id, nil) } }
+        }
+    }
+
+    private func readResults() async {
+        while !Task.isCancelled {
+            let projects = state.withLockedValue { Array($0.table.projects) }
+            await tail.forget { project in self.state.withLockedValue { !$0.table.isAwaited(project: project) } }
+            if projects.isEmpty { await reading.wait() }
+            for project in projects {
+                await tail.read(
+                    project,
+                    isAwaited: { job in
+                        self.state.withLockedValue { $0.table.isAwaited(project: project, job: job) }
+                    }
+                ) { self.handle($0) }
+            }
+            try? await Task.sleep(for: Self.tick)
+        }
+    }
+
+    /// Writes what became of requests. At the end, what is left is written.
+    private func writeRecords() async {
+        while !Task.isCancelled {
+            if state.withLockedValue({ $0.changes.isEmpty }) { await writing.wait() }
+            try? await Task.sleep(for: Self.tick)
+            if await !writeChanges() { try? await Task.sleep(for: Self.repeatPause) }
+        }
+        _ = await writeChanges()
+    }
+
+    private func writeChanges() async -> Bool {
+        var areAllWritten = true
+        for project in state.withLockedValue({ Array($0.changes.keys) }) {
+            if await !writeChanges(project) { areAllWritten = false }
+        }
+        return areAllWritten
+    }
+
+    /// Writes what became of requests of a project. What Redis does not take is tried again.
+    ///
+    /// - Returns: whether Redis took it.
+    private func writeChanges(_ project: String) async -> Bool {
+        let changes = state.withLockedValue { $0.changes.removeValue(forKey: project) ?? [] }
+        do {
+            try await records.change(changes)
+            state.withLockedValue { $0.ledger.confirm(changes) }
+            return true
+        } catch {
+            state.withLockedValue { state in
+                let all = changes + (state.changes[project] ?? [])
+                state.changes[project] = all.suffix(Self.maximumChanges)
+                state.ledger.confirm(all.dropLast(Self.maximumChanges))
+            }
+            return false
+        }
+    }
+}
