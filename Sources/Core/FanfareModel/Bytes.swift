@@ -18,6 +18,14 @@ extension UInt8 {
     }
 }
 
+extension Collection<UInt8> {
+    /// Two hexadecimal digits for each byte, in lower case.
+    public var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
+
 extension ArraySlice<UInt8> {
     /// The text without the blanks and tabs around it.
     public var trimmingBlanks: ArraySlice<UInt8> {

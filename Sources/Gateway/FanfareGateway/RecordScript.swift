@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import OpenSSLKit
 
 /// The scripts that change records of requests in Redis, each in one step. All keys of a call are of one project.
@@ -8,10 +9,7 @@ struct RecordScript: Sendable {
 
     private init(_ text: String) {
         self.text = text
-        name = MessageDigest.sha1(Array(text.utf8)).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.utf8.count == 1 ? "0" + digits : digits
-        }.joined()
+        name = MessageDigest.sha1(Array(text.utf8)).hexadecimal
     }
 
     /// Adds a job and the records of its requests, unless a request has earlier ones to look at: then it answers their

@@ -1,3 +1,4 @@
+internal import FanfareModel
 internal import Logging
 
 /// The open sessions, and the recent wrong tokens. Kept in memory: after a restart users log in again.
@@ -43,7 +44,7 @@ actor Sessions {
         if ends.count >= Self.maximumSessions, let oldest = ends.min(by: { $0.value < $1.value }) {
             ends[oldest.key] = nil
         }
-        let name = String((0..<64).compactMap { _ in "0123456789abcdef".randomElement() })
+        let name = (0..<32).map { _ in UInt8.random(in: .min ... .max) }.hexadecimal
         ends[name] = now + Self.lifetime
         return name
     }

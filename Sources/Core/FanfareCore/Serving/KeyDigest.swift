@@ -27,10 +27,9 @@ public struct KeyDigest: Hashable, Sendable, Redacted {
 
     /// 64 hexadecimal digits in lower case.
     public var hexadecimal: String {
-        [first, second, third, fourth].map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        [first, second, third, fourth].flatMap { word in
+            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+        }.hexadecimal
     }
 
     public static func == (left: KeyDigest, right: KeyDigest) -> Bool {
