@@ -63,7 +63,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(RegistryMetricsFactory(registry: registry))
         ProcessMeters.register(in: registry, version: FanfareVersion.current)
         let health = GatewayHealth { SystemClock.bootNs }
-        let admin = GatewayAdmin(token: files.adminToken, health: health, registry: registry, logger: logger)
+        let admin = ProcessAdmin(health, files.adminToken, registry, logger)
         // Runs until the process ends.
         Task { await admin.run(configuration.gateway.adminListen) }
         let redis = try await Self.connect(deployment, configuration, health, logger)

@@ -1,5 +1,7 @@
 internal import FanfareAdmin
 internal import FanfareConfiguration
+internal import FanfareJSON
+internal import FanfareMetrics
 internal import FanfareModel
 internal import Logging
 
@@ -10,11 +12,14 @@ struct ProcessAdmin: Sendable {
     /// The setting of the address.
     let setting: String
     let token: SecretText?
-    let probes: AdminProbes
+    let registry: MetricRegistry
     let logger: Logger
+    /// How long the process has shown no life.
+    let silentMs: @Sendable () -> Int64
+    let readiness: @Sendable () -> AdminReport
 
     /// A process that was silent for longer is stalled.
-    static let stalledMs: Int64 = 10_000
+    private static let stalledMs: Int64 = 10_000
 
     /// Serves until the process ends. Returns if no address is configured, or after logging that it is unavailable.
     func run(_ address: ListenAddress?) async {
@@ -22,7 +27,7 @@ struct ProcessAdmin: Sendable {
         let server = AdminServer(
             address: address,
             token: token.map { BearerToken($0.value) },
-            probes: probes,
+            probes: AdminProbes(registry: registry, health: health, readiness: readiness),
             logger: logger
         )
         do {
@@ -35,5 +40,10 @@ struct ProcessAdmin: Sendable {
                 metadata: ["address": "\(address)", "error": "\(error); choose another with \(setting)"]
             )
         }
+    }
+
+    private func health() -> AdminReport {
+        let ms = silentMs()
+        return AdminReport(isGood: ms < Self.stalledMs, details: ["silent_ms": .number(JSONNumber(ms))])
     }
 }

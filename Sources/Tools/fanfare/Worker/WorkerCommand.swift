@@ -91,9 +91,9 @@ struct WorkerCommand: AsyncParsableCommand {
             registry: registry,
             notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         )
-        let admin = WorkerAdmin(token: secrets.adminToken, status: worker.status, registry: registry, logger: logger)
+        let admin = ProcessAdmin(worker.status, secrets.adminToken, registry, logger)
         // Runs until the process ends.
-        Task { await admin.run(configuration.admin) }
+        Task { await admin.run(configuration.admin.listen) }
         let watcher = ConfigurationWatcher(
             source: source,
             hangUps: hangUps,
