@@ -4,18 +4,16 @@ import StreamWire
 import TestSupport
 import Testing
 
+extension RunningGateway {
+    /// A key that may only read.
+    fileprivate var reader: String { keys[1] }
+    /// A key of another project.
+    fileprivate var stranger: String { keys[2] }
+}
+
 /// Fanfare's own API of a gateway before a worker and the sandbox, as its clients see it.
 @Suite struct GatewayAPITests {
     private static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
-
-    private struct Running {
-        let process: ChildProcess
-        let worker: ChildProcess
-        let configuration: String
-        let port: Int
-        /// Of a key with all rights, of one that may only read, and of one of another project.
-        let key, reader, stranger: String
-    }
 
     private struct Answer {
         var status = 0
@@ -36,54 +34,31 @@ import Testing
         }
     }
 
-    private func withGateway(_ body: (Rig, Running) async throws -> Void) async throws {
-        try await withRig(projects: ["demo", "other"]) { rig in
-            try await rig.startSandbox()
-            let keys = rig.directory.appendingPathComponent("keys").path
-            let configuration = try rig.configuration(
-                extra: "gateway: { listen: \"127.0.0.1:0\", keys_dir: \(keys), behind_proxy: true }"
-            )
-            let worker = try await rig.startWorker(configuration)
-            func key(_ name: String, _ project: String, _ rights: String) async throws -> String {
-                let adding = try ChildProcess([
-                    "gateway", "key", "add", name, "--project", project, "--rights", rights, "-c", configuration,
-                ])
-                #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
-                return adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
-            }
-            let names = try await [
-                key("all", rig.project, "push,read,operate"), key("reader", rig.project, "read"),
-                key("stranger", "other", "push,read,operate"),
-            ]
-            let process = try ChildProcess(["gateway", "-c", configuration])
-            try await process.logged("The gateway listens.")
-            let port = try #require(process.stderr.firstMatch(of: /port=([0-9]+)/).flatMap { Int($0.1) })
-            let running = Running(
-                process: process,
-                worker: worker,
-                configuration: configuration,
-                port: port,
-                key: names[0],
-                reader: names[1],
-                stranger: names[2]
-            )
-            try await body(rig, running)
-            process.signal(SIGTERM)
-            #expect(try await process.wait(seconds: 120) == 0, "\(process.stderr)")
-            for name in names { #expect(!process.stderr.contains(name), "no log shows a key") }
-        }
+    private func withGateway(
+        _ settings: String = "",
+        _ body: (Rig, RunningGateway) async throws -> Void
+    ) async throws {
+        let keys = [
+            ["all", "--project", "demo", "--rights", "push,read,operate"],
+            ["reader", "--project", "demo", "--rights", "read"],
+            ["stranger", "--project", "other", "--rights", "push,read,operate"],
+        ]
+        let settings = ", behind_proxy: true" + settings
+        try await EndToEndTests.withGateway(settings, projects: ["demo", "other"], keys: keys, body)
     }
 
     /// - Parameters:
     ///   - path: below the project's, or a whole one.
     ///   - key: that of all rights unless said; empty for none.
+    ///   - port: of another gateway.
     private func call(
-        _ gateway: Running,
+        _ gateway: RunningGateway,
         _ method: String,
         _ path: String,
         _ body: String? = nil,
         key: String? = nil,
-        headers: [String] = []
+        headers: [String] = [],
+        port: Int? = nil
     ) async throws -> Answer {
         let path = path.hasPrefix("/") ? path : "/v1/projects/demo/\(path)"
         var arguments = ["--silent", "--show-error", "--include", "--max-time", "90", "--request", method]
@@ -96,7 +71,7 @@ import Testing
         }
         for header in headers { arguments += ["--header", header] }
         let process = try ChildProcess(
-            arguments + ["http://127.0.0.1:\(gateway.port)\(path)"],
+            arguments + ["http://127.0.0.1:\(port ?? gateway.port)\(path)"],
             executable: URL(fileURLWithPath: "/usr/bin/curl")
         )
         try #require(try await process.wait(seconds: 120) == 0, "\(method) \(path): \(process.stderr)")

@@ -47,27 +47,10 @@ import Testing
         scheme: String = "http",
         _ body: (Rig, Gateway) async throws -> Void
     ) async throws {
-        try await withRig { rig in
-            try await rig.startSandbox()
-            let keys = rig.directory.appendingPathComponent("keys").path
-            let configuration = try rig.configuration(
-                extra: "gateway: { listen: \"127.0.0.1:0\", keys_dir: \(keys)\(settings) }"
-            )
-            _ = try await rig.startWorker(configuration)
-            let adding = try ChildProcess([
-                "gateway", "key", "add", "shop", "--project", rig.project, "-c", configuration,
-            ])
-            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
-            let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
-            let process = try ChildProcess(["gateway", "-c", configuration])
-            try await Wait.until("the gateway to listen: \(process.stderr)") {
-                process.stderr.contains("The gateway listens.")
-            }
-            let port = try #require(process.stderr.firstMatch(of: /port=([0-9]+)/).flatMap { Int($0.1) })
-            let origin = "\(scheme)://localhost:\(port)"
+        try await EndToEndTests.withGateway(settings) { rig, gateway in
+            let origin = "\(scheme)://localhost:\(gateway.port)"
+            let (process, key) = (gateway.process, gateway.key)
             try await body(rig, Gateway(process: process, origin: origin, key: key, folder: rig.directory))
-            process.signal(SIGTERM)
-            #expect(try await process.wait(seconds: 120) == 0, "\(process.stderr)")
         }
     }
 

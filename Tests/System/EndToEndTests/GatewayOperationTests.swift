@@ -5,67 +5,50 @@ import StreamWire
 import TestSupport
 import Testing
 
-/// What operators see of a gateway: its admin address and its log.
-@Suite struct GatewayOperationTests {
-    private struct Running {
-        let process: ChildProcess
-        let key: String
-
-        /// The port that a message of the log gives.
-        func port(_ message: String) throws -> Int {
-            let line = try #require(process.stderr.split(separator: "\n").first { $0.contains(message) })
-            return try #require(line.matches(of: /(?:port=|:)([0-9]+)(?: |$)/).last.flatMap { Int($0.1) })
-        }
-
-        func ask(_ path: String) throws -> String {
-            let port = try port("The admin address listens.")
-            return String(decoding: try LoopbackHTTP(port: port).request("GET", path), as: UTF8.self)
-        }
-
-        /// Sends to a token, and answers what the client got.
-        func send(_ token: String, key: String? = nil, leaveAfter seconds: String? = nil) async throws -> String {
-            let port = String(try port("The gateway listens."))
-            let call = try ChildProcess(
-                [Repository.fixture("gateway/call.py"), port, "demo", key ?? self.key, token]
-                    + (seconds.map { ["--leave-after", $0] } ?? []),
-                executable: URL(fileURLWithPath: "/usr/bin/python3")
-            )
-            #expect(try await call.wait(seconds: 60) == 0, "\(call.stderr)")
-            return call.stdout
-        }
+extension RunningGateway {
+    /// The port that a message of the log gives.
+    fileprivate func port(_ message: String) throws -> Int {
+        let line = try #require(process.stderr.split(separator: "\n").first { $0.contains(message) })
+        return try #require(line.matches(of: /(?:port=|:)([0-9]+)(?: |$)/).last.flatMap { Int($0.1) })
     }
 
+    fileprivate func ask(_ path: String) throws -> String {
+        let port = try port("The admin address listens.")
+        return String(decoding: try LoopbackHTTP(port: port).request("GET", path), as: UTF8.self)
+    }
+
+    /// Sends to a token, and answers what the client got.
+    fileprivate func send(_ token: String, key: String? = nil, leaveAfter seconds: String? = nil) async throws -> String
+    {
+        let port = String(try port("The gateway listens."))
+        let call = try ChildProcess(
+            [Repository.fixture("gateway/call.py"), port, "demo", key ?? self.key, token]
+                + (seconds.map { ["--leave-after", $0] } ?? []),
+            executable: URL(fileURLWithPath: "/usr/bin/python3")
+        )
+        #expect(try await call.wait(seconds: 60) == 0, "\(call.stderr)")
+        return call.stdout
+    }
+}
+
+/// What operators see of a gateway: its admin address and its log.
+@Suite struct GatewayOperationTests {
     /// - Parameter otherKeys: how many keys named `other-N` with the text `ffk_other-N` there are besides `shop`.
     private func withGateway(
         otherKeys: Int = 0,
-        _ body: (Rig, Running) async throws -> Void
+        _ body: (Rig, RunningGateway) async throws -> Void
     ) async throws {
-        try await withRig { rig in
-            try await rig.startSandbox()
-            let keys = rig.directory.appendingPathComponent("keys").path
-            let configuration = try rig.configuration(
-                extra: "gateway: { listen: \"127.0.0.1:0\", keys_dir: \(keys), wait_ms: 2000, "
-                    + "admin_listen: \"127.0.0.1:0\" }"
-            )
-            try await rig.startWorker(configuration)
-            let adding = try ChildProcess([
-                "gateway", "key", "add", "shop", "--project", rig.project, "-c", configuration,
-            ])
-            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
-            let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
+        func addOthers(_ rig: Rig) throws {
             for number in 0..<otherKeys {
                 let digest = MessageDigest.sha256(Array("ffk_other-\(number)".utf8)).map { String(format: "%02x", $0) }
                 let text = "name: other-\(number)\nsha256: \(digest.joined())\nprojects: [demo]\n"
-                try text.write(toFile: "\(keys)/other-\(number).yaml", atomically: true, encoding: .utf8)
+                try text.write(toFile: "\(rig.keysFolder)/other-\(number).yaml", atomically: true, encoding: .utf8)
             }
-            let process = try ChildProcess(["gateway", "-c", configuration])
-            try await Wait.until("the gateway to listen: \(process.stderr)") {
-                process.stderr.contains("The gateway listens.") && process.stderr.contains("The admin address listens.")
-            }
-            try await body(rig, Running(process: process, key: key))
-            if process.isRunning { process.signal(SIGTERM) }
-            #expect(try await process.wait(seconds: 120) == 0, "\(process.stderr)")
-            #expect(!process.stderr.contains(key), "no log shows a key")
+        }
+        let settings = ", wait_ms: 2000, admin_listen: \"127.0.0.1:0\""
+        try await EndToEndTests.withGateway(settings, prepare: addOthers) { rig, gateway in
+            try await gateway.process.logged("The admin address listens.")
+            try await body(rig, gateway)
         }
     }
 

@@ -8,14 +8,6 @@ import Testing
 @Suite struct GatewayTests {
     private static let python = ProcessInfo.processInfo.environment["FANFARE_SDK_PYTHON"]
 
-    private struct Running {
-        let process: ChildProcess
-        let worker: ChildProcess
-        let port: Int
-        let key: String
-        let configuration: String
-    }
-
     private struct Answer: Decodable {
         var status: Int
         var job: String?
@@ -23,46 +15,9 @@ import Testing
         var body: String
     }
 
-    /// A system with a gateway that has one key.
-    private func withGateway(
-        _ settings: String = "",
-        host: String = "127.0.0.1",
-        _ body: (Rig, Running) async throws -> Void
-    ) async throws {
-        try await withRig { rig in
-            try await rig.startSandbox()
-            let keys = rig.directory.appendingPathComponent("keys").path
-            let configuration = try rig.configuration(
-                project: "iid_endpoint: https://localhost:\(rig.tlsPort)",
-                extra: "gateway: { listen: \"\(host):0\", keys_dir: \(keys)\(settings) }"
-            )
-            let worker = try await rig.startWorker(configuration)
-            let adding = try ChildProcess([
-                "gateway", "key", "add", "shop", "--project", rig.project, "-c", configuration,
-            ])
-            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
-            let key = adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
-            #expect(key.hasPrefix("ffk_") && !adding.stderr.contains(key))
-            let (process, port) = try await start(configuration)
-            let running = Running(process: process, worker: worker, port: port, key: key, configuration: configuration)
-            try await body(rig, running)
-            if process.isRunning { process.signal(SIGTERM) }
-            #expect(try await process.wait(seconds: 120) == 0, "\(process.stderr)")
-            #expect(!process.stderr.contains(key), "no log shows a key")
-        }
-    }
-
-    private func start(_ configuration: String) async throws -> (process: ChildProcess, port: Int) {
-        let process = try ChildProcess(["gateway", "-c", configuration])
-        try await Wait.until("the gateway to listen: \(process.stderr)") {
-            process.stderr.contains("The gateway listens.")
-        }
-        return (process, try #require(process.stderr.firstMatch(of: /port=([0-9]+)/).flatMap { Int($0.1) }))
-    }
-
     /// - Parameter port: of another gateway.
     private func call(
-        _ gateway: Running,
+        _ gateway: RunningGateway,
         _ token: String,
         _ options: [String] = [],
         port: Int? = nil
@@ -138,7 +93,7 @@ import Testing
     @Test func clientOfAKilledGatewayGetsTheAnswerFromAnotherOne() async throws {
         try await withGateway { rig, gateway in
             let token = "sbx-slow-3000-c"
-            let (other, port) = try await start(gateway.configuration)
+            let (other, port) = try await startGateway(gateway.configuration)
             let first = try call(gateway, token, port: port)
             try await Wait.until("the send to begin") { try await rig.stats().sends > 0 }
             other.signal(SIGKILL)
@@ -176,7 +131,7 @@ import Testing
 
     @Test func equalRequestsOfConnectedClientsAreTwoSends() async throws {
         try await withGateway { rig, gateway in
-            let (other, port) = try await start(gateway.configuration)
+            let (other, port) = try await startGateway(gateway.configuration)
             let calls = try [gateway.port, gateway.port, port].map { try call(gateway, "sbx-slow-1000-d", port: $0) }
             var jobs: Set<String?> = []
             for call in calls { jobs.insert(try await answer(call).job) }
@@ -249,17 +204,12 @@ import Testing
     /// The gateway reads keys every 5 s.
     @Test func removedKeyIsRefusedDespiteFaultsOfOtherFiles() async throws {
         try await withGateway { rig, gateway in
-            let keys = rig.directory.appendingPathComponent("keys").path
-            let adding = try ChildProcess([
-                "gateway", "key", "add", "crm", "--project", rig.project, "-c", gateway.configuration,
-            ])
-            #expect(try await adding.wait(seconds: 60) == 0, "\(adding.stderr)")
-            let crm = Running(
+            let keys = rig.keysFolder
+            let crm = RunningGateway(
                 process: gateway.process,
                 worker: gateway.worker,
                 port: gateway.port,
-                key: adding.stdout.trimmingCharacters(in: .whitespacesAndNewlines),
-                configuration: gateway.configuration
+                keys: [try await addKey("crm", ["--project", rig.project], gateway.configuration)]
             )
             try await Wait.until("the new key to count") { try await answer(call(crm, "new")).status == 200 }
             try "name: [".write(toFile: keys + "/bad.yaml", atomically: true, encoding: .utf8)
@@ -269,6 +219,7 @@ import Testing
             }
             let text = try String(contentsOfFile: gateway.configuration, encoding: .utf8)
             try "\(text)\nnonsense: 1\n".write(toFile: gateway.configuration, atomically: true, encoding: .utf8)
+                configuration: gateway.configuration,
             try await Wait.until("the fault to be logged") { gateway.process.stderr.contains("nonsense") }
             #expect(try await answer(call(crm, "faulty")).status == 200, "a fault removes no key")
             try FileManager.default.removeItem(atPath: keys + "/crm.yaml")

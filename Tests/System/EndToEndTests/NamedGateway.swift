@@ -35,18 +35,14 @@ struct NamedGateway {
             ])
             #expect(try await made.wait() == 0, "\(made.stderr)")
             let address = "127.83.\(Int.random(in: 1...254)).\(Int.random(in: 1...254))"
-            let keysFolder = rig.directory.appendingPathComponent("keys").path
-            let gateway = "listen: \"\(address):443\", keys_dir: \(keysFolder)"
+            let gateway = "listen: \"\(address):443\", keys_dir: \(rig.keysFolder)"
             let configuration = try rig.configuration(
                 project: "sender_id: \"\(try rig.senderID)\"\n    \(settings)",
                 extra: "gateway: { \(gateway), cert_file: \(tls)/gateway.pem, key_file: \(tls)/gateway.key }"
             )
             try await keys(Adding(configuration: configuration, folder: rig.directory))
             try await rig.startWorker(configuration)
-            let process = try ChildProcess(["gateway", "-c", configuration])
-            try await Wait.until("the gateway to listen: \(process.stderr)") {
-                process.stderr.contains("The gateway listens.")
-            }
+            let process = try await startGateway(configuration).process
             let names = ["fcm", "iid", "gcm-http", "android", "oauth2"].map { $0 + ".googleapis.com" }
             let hosts = rig.directory.appendingPathComponent("hosts")
             let lines = "127.0.0.1 localhost\n\(address) push.example.com \(names.joined(separator: " "))\n"
@@ -67,20 +63,16 @@ struct NamedGateway {
 
         /// - Returns: the key.
         func key(_ name: String, _ options: String...) async throws -> String {
-            try await add(name, options).trimmingCharacters(in: .whitespacesAndNewlines)
+            try await addKey(name, options, configuration)
         }
 
         /// - Returns: the path of the service account file.
         func account(_ name: String, _ options: String...) async throws -> String {
             let file = folder.appendingPathComponent("\(name).json").path
-            _ = try await add(name, options + ["--service-account", file, "--url", NamedGateway.origin])
-            return file
-        }
-
-        private func add(_ name: String, _ options: [String]) async throws -> String {
-            let process = try ChildProcess(["gateway", "key", "add", name, "-c", configuration] + options)
+            let account = ["--service-account", file, "--url", NamedGateway.origin]
+            let process = try ChildProcess(["gateway", "key", "add", name, "-c", configuration] + options + account)
             #expect(try await process.wait() == 0, "\(process.stderr)")
-            return process.stdout
+            return file
         }
     }
 

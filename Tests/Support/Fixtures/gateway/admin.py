@@ -11,6 +11,7 @@ import sys
 import firebase_admin
 import google.oauth2.credentials
 from firebase_admin import credentials, messaging
+from sdk import message, outcome, topic
 
 origin, project, key = sys.argv[1:]
 messaging._MessagingService.FCM_URL = origin + "/v1/projects/{0}/messages:send"
@@ -25,19 +26,6 @@ class Key(credentials.Base):
 
 firebase_admin.initialize_app(Key(), {"projectId": project})
 seen = {}
-
-
-def message(token, **more):
-    return messaging.Message(token=token, notification=messaging.Notification(title="Hello"), **more)
-
-
-def outcome(send):
-    try:
-        return send()
-    except Exception as error:
-        return type(error).__name__
-
-
 seen["send"] = outcome(lambda: messaging.send(message("sdk-1")))
 seen["dry run"] = outcome(lambda: messaging.send(message("sdk-dry"), dry_run=True))
 seen["topic"] = outcome(lambda: messaging.send(messaging.Message(topic="news", data={"a": "b"})))
@@ -50,8 +38,7 @@ tokens[7] = "sbx-unregistered-each"
 batch = messaging.send_each_for_multicast(
     messaging.MulticastMessage(tokens=tokens, notification=messaging.Notification(title="All")))
 seen["each"] = [batch.success_count, batch.failure_count, type(batch.responses[7].exception).__name__]
-topic = messaging.subscribe_to_topic(["sdk-1", "sbx-unregistered-sdk"], "news")
-seen["subscribe"] = [topic.success_count, topic.failure_count, [f"{one.index} {one.reason}" for one in topic.errors]]
+seen["subscribe"] = topic(messaging.subscribe_to_topic(["sdk-1", "sbx-unregistered-sdk"], "news"))
 firebase_admin.delete_app(firebase_admin.get_app())
 key = "wrong"
 firebase_admin.initialize_app(Key(), {"projectId": project})

@@ -11,31 +11,11 @@ import warnings
 
 import firebase_admin
 from firebase_admin import messaging
+from sdk import message, outcome, results, topic
 
 warnings.simplefilter("ignore")
 firebase_admin.initialize_app()
 seen = {}
-
-
-def message(token, **more):
-    return messaging.Message(token=token, notification=messaging.Notification(title="Hello"), **more)
-
-
-def outcome(send):
-    try:
-        return send()
-    except Exception as error:
-        return type(error).__name__
-
-
-def results(batch):
-    return [one.message_id or type(one.exception).__name__ for one in batch.responses]
-
-
-def topic(answer):
-    return [answer.success_count, answer.failure_count, [f"{one.index} {one.reason}" for one in answer.errors]]
-
-
 errors = ["unregistered", "invalid", "mismatch", "auth"]
 seen["send"] = outcome(lambda: messaging.send(message("names-1")))
 seen["dry run"] = outcome(lambda: messaging.send(message("names-dry"), dry_run=True))
