@@ -16,6 +16,8 @@ public struct ProjectKeys: Equatable, Sendable {
     public var upstream: String { base + "upstream" }
     /// The index of ``results`` by token, in blocks.
     package var fingerprints: String { base + "fingerprints" }
+    /// Jobs that gateways pushed and that may wait in ``jobs``: a sorted set of their ids by the milliseconds of their entries.
+    package var pushed: String { base + "gateway:pushed" }
     public func job(_ id: String) -> String { base + "job:" + id }
 
     /// The set of project ids seen; the one key outside the project's slot.

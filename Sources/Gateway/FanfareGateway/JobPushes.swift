@@ -135,11 +135,11 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         _ id: String,
         _ project: String
     ) async -> Push {
-        let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
+        let entry = EntryPush(redis: redis, keys: ProjectKeys(prefix: prefix, project: project))
         var isDoubtful = false
         for _ in 0..<Self.tries {
             do {
-                _ = try await producer.add(fields: fields)
+                try await entry.push(fields, id: id)
                 return .pushed
             } catch {
                 isDoubtful = isDoubtful || mayBeApplied(error)

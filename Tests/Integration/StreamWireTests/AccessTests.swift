@@ -105,13 +105,15 @@ import Testing
         "HSET fanfare:{demo}:gateway:1 a b", "HGETALL fanfare:{demo}:gateway:1", "PEXPIRE fanfare:{demo}:gateway:1 1",
         "SET fanfare:{demo}:gateway:1 x PX 1", "GET fanfare:{demo}:gateway:1", "DEL fanfare:{demo}:gateway:1",
         "SET fanfare:gateway:1 x PX 1", "EXISTS fanfare:gateway:1", "HGETALL fanfare:{demo}:job:one",
+        "XLEN fanfare:{demo}:jobs", "ZADD fanfare:{demo}:gateway:pushed 1 a", "ZCARD fanfare:{demo}:gateway:pushed",
+        "ZREMRANGEBYRANK fanfare:{demo}:gateway:pushed 0 9",
         "GET fanfare:{demo}:seen:one", "XREAD COUNT 9 STREAMS fanfare:{demo}:results fanfare:{demo}:dead 0 0",
         "XREVRANGE fanfare:{demo}:results + - COUNT 1", "XRANGE fanfare:{demo}:feedback - +",
     ]
     /// What it asks for keys with the rights read and operate.
     private static let operating = [
         "FCALL f 1 fanfare:{demo}:ctl", "SSCAN fanfare:{demo}:jobs_open 0", "ZRANK fanfare:{demo}:queue x",
-        "XRANGE fanfare:{demo}:jobs - +",
+        "XRANGE fanfare:{demo}:jobs - +", "ZSCORE fanfare:{demo}:gateway:pushed a",
     ]
     /// What it asks for audiences, which are its own.
     private static let gathering = [

@@ -293,6 +293,37 @@ extension RunningGateway {
         }
     }
 
+    @Test func jobBehindManyOthersIsFoundByEveryGateway() async throws {
+        try await withGateway { rig, gateway in
+            func pushOthers() async throws {
+                for number in 0..<1_500 {
+                    _ = try await rig.push(["token": "other-\(number)", "message": "{}", "results": "none"])
+                }
+            }
+            let (other, port) = try await startGateway(gateway.configuration)
+            gateway.worker.signal(SIGKILL)
+            _ = try await gateway.worker.wait(seconds: 60)
+            try await pushOthers()
+            let pushed = try await call(gateway, "POST", "jobs", job(["late"]))
+            let location = try #require(pushed.headers["location"])
+            try await pushOthers()
+            for port in [gateway.port, port] {
+                let read = try await call(gateway, "GET", location, port: port)
+                #expect(read.status == 200 && read.json["state"] as? String == "waiting", "\(read)")
+            }
+            try await rig.startWorker(gateway.configuration)
+            try await rig.finished(try #require(pushed.json["id"] as? String))
+            #expect(try await call(gateway, "GET", location).json["state"] as? String == "done")
+            // Notes of jobs that workers took are deleted with later pushes.
+            try await Wait.until("the other jobs to be taken") { try await rig.length("jobs") == 0 }
+            #expect(try await call(gateway, "POST", "jobs?wait=30000", job(["last"])).status == 200)
+            let notes = try await rig.client.send(RedisCommand("ZCARD", "fanfare:{demo}:gateway:pushed"))
+            #expect(notes.integer == 1)
+            other.signal(SIGTERM)
+            #expect(try await other.wait(seconds: 120) == 0)
+        }
+    }
+
     @Test func redisThatIsAwayIsA503BeforeAnythingIsPushed() async throws {
         try await withGateway { rig, gateway in
             #expect(try await call(gateway, "GET", "jobs").status == 200)

@@ -9,7 +9,7 @@ package enum PushedJobSearch {
     /// Jobs of a project whose id contains a text.
     private static let maximumMatches = 20
 
-    /// The id of the entry; nil if it was not found among the oldest ones.
+    /// The id of the entry; nil if no gateway noted it and it was not found among the oldest ones.
     package static func find<Redis: RedisSending>(
         _ job: String,
         _ redis: Redis,
@@ -19,10 +19,25 @@ package enum PushedJobSearch {
             let reply = try await redis.reply(to: RedisCommand("XRANGE", keys.jobs, job, job))
             if reply.array?.isEmpty == false { return job }
         }
-        var from = "-"
+        if let noted = try await redis.reply(to: RedisCommand("ZSCORE", keys.pushed, job)).string,
+            let entry = try await find(job, redis, keys, from: noted, to: noted)
+        {
+            return entry
+        }
+        return try await find(job, redis, keys, from: "-", to: "+")
+    }
+
+    private static func find<Redis: RedisSending>(
+        _ job: String,
+        _ redis: Redis,
+        _ keys: ProjectKeys,
+        from start: String,
+        to end: String
+    ) async throws -> String? {
+        var from = start
         var bytes = 0
         for _ in 0..<maximumReads where bytes < maximumBytes {
-            let command = RedisCommand("XRANGE", keys.jobs, from, "+", "COUNT", "\(entriesAtOnce)")
+            let command = RedisCommand("XRANGE", keys.jobs, from, end, "COUNT", "\(entriesAtOnce)")
             let values = try await redis.reply(to: command).array ?? []
             for value in values {
                 guard let entry = StreamEntry(value) else { continue }
