@@ -65,9 +65,19 @@ final class ServedProjects<Redis: RedisSending>: Sendable {
         let now = nowNs()
         let recent = state.withLockedValue { $0.pressures[project] }
         if let recent, now < recent.untilNs { return recent.cause }
-        let field = try await redis.reply(to: RedisCommand("HGET", control(project), "pressure")).string ?? ""
-        let cause = OverviewReply.text(ofPressure: field).map { "Workers take no jobs of the project: \($0)." }
+        let cause = try await readPressure(project).map { "Workers take no jobs of the project: \($0)." }
         state.withLockedValue { $0.pressures[project] = (cause, now + Self.pressureNs) }
         return cause
+    }
+
+    private func readPressure(_ project: String) async throws -> String? {
+        do {
+            let keys = ProjectKeys(prefix: prefix, project: project)
+            return OverviewReply(try await redis.reply(to: FunctionLibrary.overview(keys)))?.pressureText
+        } catch let error as any RedisErrorReply where ["NOPERM", "function_not_found"].contains(error.replyCode) {
+            // A user that may only push calls no functions. It trusts the note of workers, whether they live or not.
+            let note = try await redis.reply(to: RedisCommand("HGET", control(project), "pressure")).string
+            return OverviewReply.text(ofPressure: note ?? "")
+        }
     }
 }

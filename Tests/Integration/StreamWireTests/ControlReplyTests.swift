@@ -62,6 +62,15 @@ private func reply(_ outcome: String, _ pairs: String...) -> RedisValue {
         #expect(reply.active == ["j", "k"] && reply.activeLeftMs == ["k": 1_500] && reply.epoch == "9")
     }
 
+    /// No worker keeps up the note of dead ones.
+    @Test func backpressureCountsWhileAWorkerLives() throws {
+        func overview(alive: String) throws -> OverviewReply {
+            try #require(OverviewReply(words("now_ms", "1", "workers", "2", "pressure", "memory", "alive", alive)))
+        }
+        #expect(try overview(alive: "1").pressureText == OverviewReply.text(ofPressure: "memory"))
+        #expect(try overview(alive: "0").pressureText == nil)
+    }
+
     @Test(arguments: ["nan", "inf", "-1", "", "x"])
     func malformedRateIsZero(rate: String) throws {
         #expect(try #require(OverviewReply(words("now_ms", "1", "rate", rate))).permitsPerSecond == 0)

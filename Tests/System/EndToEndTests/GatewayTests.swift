@@ -169,12 +169,22 @@ import Testing
         }
     }
 
-    @Test func backpressureIsA503BeforeAnythingIsPushed() async throws {
+    @Test func backpressureIsA503WhileAWorkerLives() async throws {
         try await withGateway(", wait_ms: 500") { rig, gateway in
+            let (control, reports) = ("fanfare:{demo}:ctl", "fanfare:{demo}:about")
+            func report() async throws -> [String] {
+                try await rig.client.send(RedisCommand("HGETALL", reports)).array?.compactMap(\.string) ?? []
+            }
+            try await Wait.until("the worker to report") { try await report().count == 2 }
             // A worker that runs would measure the pressure itself.
             gateway.worker.signal(SIGKILL)
             _ = try await gateway.worker.wait(seconds: 60)
-            let control = "fanfare:{\(rig.project)}:ctl"
+            let last = try await report()
+            func setLease(_ reportedMs: String) async throws {
+                let text = last[1].drop { $0 != "|" }
+                _ = try await rig.client.send(RedisCommand("HSET", reports, last[0], reportedMs + text))
+            }
+            try await setLease("9999999999999")
             for (pressure, words) in [("memory", "Redis is nearly out of memory"), ("results", "the stream results")] {
                 _ = try await rig.client.send(RedisCommand("HSET", control, "pressure", pressure))
                 try await Wait.until("the gateway to read \(pressure)") {
@@ -185,9 +195,11 @@ import Testing
                 }
             }
             #expect(try await rig.length("jobs") == 0)
-            _ = try await rig.client.send(RedisCommand("HDEL", control, "pressure"))
+            // No worker keeps up the note, and entries can wait in Redis.
+            try await setLease("0")
             try await Wait.until("the gateway to push again") { try await answer(call(gateway, "after")).status == 200 }
             #expect(try await rig.length("jobs") == 1)
+            #expect(try await rig.pressure() == "results")
         }
     }
 
@@ -208,6 +220,7 @@ import Testing
             let crm = RunningGateway(
                 process: gateway.process,
                 worker: gateway.worker,
+                configuration: gateway.configuration,
                 port: gateway.port,
                 keys: [try await addKey("crm", ["--project", rig.project], gateway.configuration)]
             )
@@ -219,7 +232,6 @@ import Testing
             }
             let text = try String(contentsOfFile: gateway.configuration, encoding: .utf8)
             try "\(text)\nnonsense: 1\n".write(toFile: gateway.configuration, atomically: true, encoding: .utf8)
-                configuration: gateway.configuration,
             try await Wait.until("the fault to be logged") { gateway.process.stderr.contains("nonsense") }
             #expect(try await answer(call(crm, "faulty")).status == 200, "a fault removes no key")
             try FileManager.default.removeItem(atPath: keys + "/crm.yaml")

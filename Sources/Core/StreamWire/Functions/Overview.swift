@@ -25,7 +25,7 @@ public struct OverviewReply: Equatable, Sendable {
     /// when it does not.
     public var paceReason = ""
     /// Why workers take no jobs: a stream that is not read, such as `results`, `memory` (Redis is nearly full) or
-    /// `eviction`; empty for no reason.
+    /// `eviction`; empty for no reason, and if no worker lives: the note is an old one then.
     public var pressure = ""
     /// A service that cannot be reached, and why; empty when none is known to be away.
     public var unreachable = ""
@@ -70,7 +70,6 @@ public struct OverviewReply: Equatable, Sendable {
         holdMs = fields.count("hold_ms")
         isRecovering = fields.flag("recovering")
         paceReason = text("pace")
-        pressure = text("pressure")
         unreachable = text("unreachable")
         unreachableSinceMs = fields.count("unreachable_since")
         isUnreachablePartly = fields.flag("unreachable_partly")
@@ -83,6 +82,7 @@ public struct OverviewReply: Equatable, Sendable {
         waitingFanouts = fields.count("waiting_fanouts")
         workers = fields.count("workers")
         workersAlive = fields.number("alive") == nil ? workers : fields.count("alive")
+        if workersAlive > 0 { pressure = text("pressure") }
         quotaPerMinute = fields.count("quota")
         if let rate = Double(text("rate")), rate > 0, rate < 1e12 { permitsPerSecond = rate }
         active = text("active").split(separator: " ").map(String.init)
