@@ -1,6 +1,6 @@
 public import FanfareCore
 
-/// Clocks, ids and rules of a gateway.
+/// Clocks, ids, limits and rules of a gateway.
 public struct GatewayInputs: Sendable {
     /// Whether Redis may have run the command that ended with the error.
     let mayBeApplied: @Sendable (any Error) -> Bool
@@ -12,8 +12,12 @@ public struct GatewayInputs: Sendable {
     let nowSeconds: @Sendable () -> Int64
     /// A unique id with each call.
     let newJobID: @Sendable () -> String
+    /// The requests of every API that wait.
+    let waits: WaitingRequests
 
+    /// - Parameter maximumWaiting: requests that may wait at once.
     public init(
+        maximumWaiting: Int,
         mayBeApplied: @escaping @Sendable (any Error) -> Bool,
         entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
         nowNs: @escaping @Sendable () -> UInt64,
@@ -22,5 +26,6 @@ public struct GatewayInputs: Sendable {
     ) {
         (self.mayBeApplied, self.entryCheck, self.nowNs) = (mayBeApplied, entryCheck, nowNs)
         (self.nowSeconds, self.newJobID) = (nowSeconds, newJobID)
+        waits = WaitingRequests(maximum: maximumWaiting)
     }
 }

@@ -4,7 +4,6 @@ internal import FanfareHTTP
 internal import FanfareJSON
 internal import FanfareModel
 internal import Logging
-internal import NIOConcurrencyHelpers
 internal import StreamWire
 
 /// `POST /v1/projects/{p}/jobs`: checks a job, pushes it, and waits for its end where the client asks for that.
@@ -37,20 +36,23 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     let meters: GatewayMetrics
     let logger: Logger
     private let records: RequestRecords<Redis>
-    private let waiting = NIOLockedValueBox(0)
+    /// All requests of the gateway that wait, and the ones of this API among them.
+    private let waits: WaitingRequests
+    private let own = WaitingRequests(maximum: .max)
 
-    /// Requests that wait for the end of their jobs at once: each asks Redis for itself.
-    private static var maximumWaiting: Int { 500 }
     /// A push that may have been lost is repeated: its id makes that harmless.
     private static var tries: Int { 25 }
     private static var repeatPause: Duration { .milliseconds(200) }
     private static var firstLook: Duration { .milliseconds(20) }
     private static var longestLook: Duration { .milliseconds(500) }
+    /// Each request that waits makes all looks rarer, so that Redis is asked at most 10,000 times a second.
+    private static var lookShare: Duration { .microseconds(100) }
 
     init(records: RequestRecords<Redis>, meters: GatewayMetrics, logger: Logger, inputs: GatewayInputs) {
         (redis, prefix, self.records) = (records.redis, records.prefix, records)
         (self.meters, self.logger) = (meters, logger)
         (mayBeApplied, entryCheck, newJobID) = (inputs.mayBeApplied, inputs.entryCheck, inputs.newJobID)
+        waits = inputs.waits
     }
 
     /// - Throws: a `ProblemDetails`, or the error of Redis before anything is there.
@@ -76,8 +78,8 @@ struct JobPushes<Redis: RedisSending>: Sendable {
             let rule = "wait: only for a job of at most \(JobRequest.maximumAwaited) recipients"
             throw ProblemDetails(422, outline.recipients.map { "\(rule), not \($0)" } ?? "\(rule), not an audience")
         }
-        guard enter() else { return .unavailable("Too many requests wait for the end of their jobs.") }
-        defer { waiting.withLockedValue { $0 -= 1 } }
+        guard waits.enter() else { return .unavailable("Too many requests wait for their results.") }
+        defer { waits.leave() }
         try await checkID(job, request, key, project)
         return try await pushAndWait(checked, .milliseconds(waitMs))
     }
@@ -96,14 +98,6 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         let isTaken = try await records.isTaken(id, by: identity, project: project)
         if isTaken, request.headers["idempotency-key"] != nil {
             throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
-        }
-    }
-
-    private func enter() -> Bool {
-        waiting.withLockedValue { waiting in
-            guard waiting < Self.maximumWaiting else { return false }
-            waiting += 1
-            return true
         }
     }
 
@@ -172,10 +166,12 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         if let own = job.request.id { earlier = try await producer.status(of: own) }
         let id = job.request.setMissingID(newJobID())
         if let refusal = await push(job, id) { return refusal }
+        _ = own.enter()
+        defer { own.leave() }
         let deadline = ContinuousClock.now + wait
         var look = Self.firstLook
         while ContinuousClock.now < deadline, !Task.isCancelled {
-            try? await Task.sleep(for: min(look, deadline - ContinuousClock.now))
+            try? await Task.sleep(for: min(max(look, Self.lookShare * own.count), deadline - ContinuousClock.now))
             look = min(look * 3 / 2, Self.longestLook)
             guard let status = try? await producer.status(of: id), status.isOver, status.isNew(after: earlier) else {
                 continue

@@ -324,6 +324,23 @@ extension RunningGateway {
         }
     }
 
+    @Test func waitsAboveTheLimitAreRefusedAndPushNothing() async throws {
+        try await withGateway(", max_waiting: 1") { rig, gateway in
+            let start = Int(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+            let later = job(["a"], ",\"id\":\"later\",\"not_before\":\(start)")
+            async let first = call(gateway, "POST", "jobs?wait=60000", later)
+            try await Wait.until("a worker to take the job") { try await rig.job("later")["state"] == "scheduled" }
+            let refused = try await call(gateway, "POST", "jobs?wait=1000", job(["refused"]))
+            expect(refused, is: 503, "Too many requests wait for their results.")
+            #expect(try await call(gateway, "POST", "jobs", job(["b"], ",\"id\":\"b\"")).status == 202)
+            try await rig.finished("b")
+            #expect(try await call(gateway, "POST", "jobs/later:cancel").status == 200)
+            #expect(try await first.json["state"] as? String == "cancelled")
+            #expect(try await call(gateway, "POST", "jobs?wait=30000", job(["c"])).status == 200)
+            #expect(try await rig.deliveries("refused").isEmpty)
+        }
+    }
+
     @Test func redisThatIsAwayIsA503BeforeAnythingIsPushed() async throws {
         try await withGateway { rig, gateway in
             #expect(try await call(gateway, "GET", "jobs").status == 200)

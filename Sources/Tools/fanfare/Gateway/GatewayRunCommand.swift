@@ -159,6 +159,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
             health: health,
             logger: logger,
             inputs: GatewayInputs(
+                maximumWaiting: given.maximumWaiting,
                 mayBeApplied: { ($0 as? RedisError)?.maybeApplied ?? false },
                 entryCheck: { projects.check(of: $0) },
                 nowNs: { SystemClock.bootNs },
