@@ -84,7 +84,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         return try await pushAndWait(checked, .milliseconds(waitMs))
     }
 
-    /// An `Idempotency-Key` belongs to one body.
+    /// An `Idempotency-Key` belongs to one body, until its job ended without an attempt: workers do not remember its id then.
     private func checkID(
         _ job: JobRequest,
         _ request: WebRequest,
@@ -95,10 +95,14 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         let path = "\(request.method) \(request.path)"
         let identity = DuplicateRule.identity(key: key.name, project: project, path: path, body: request.body)
         // An id in the body is that of every producer: pushed again, it is not sent again.
-        let isTaken = try await records.isTaken(id, by: identity, project: project)
-        if isTaken, request.headers["idempotency-key"] != nil {
-            throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
+        guard try await records.isTaken(id, by: identity, project: project),
+            request.headers["idempotency-key"] != nil
+        else { return }
+        if try await records.status(of: id, project: project)?.isFree == true {
+            await records.free(id, project: project)
+            if try await !records.isTaken(id, by: identity, project: project) { return }
         }
+        throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
     }
 
     // MARK: Push
@@ -203,6 +207,10 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         object["results"] = .array(results)
         return .json(object, headers: [(name: "X-Fanfare-Job", value: status.id)])
     }
+}
+
+extension JobStatus {
+    fileprivate var isFree: Bool { isIDFree || state == .rejected }
 }
 
 extension WebRequest {

@@ -274,6 +274,24 @@ extension RunningGateway {
         }
     }
 
+    @Test func keyOfAJobThatEndedWithoutAnAttemptIsFree() async throws {
+        try await withGateway { rig, gateway in
+            let key = ["Idempotency-Key: order-8"]
+            let start = Int(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+            let later = job(["wrong"], ",\"not_before\":\(start)")
+            #expect(try await call(gateway, "POST", "jobs", later, headers: key).status == 202)
+            try await Wait.until("a worker to take the job") { try await rig.job("order-8")["state"] == "scheduled" }
+            let early = try await call(gateway, "POST", "jobs", job(["right"]), headers: key)
+            #expect(early.status == 422, "\(early)")
+            #expect(try await call(gateway, "POST", "jobs/order-8:cancel").status == 200)
+            try await rig.finished("order-8")
+            let corrected = try await call(gateway, "POST", "jobs?wait=30000", job(["right"]), headers: key)
+            #expect(corrected.status == 200 && corrected.json["state"] as? String == "done", "\(corrected)")
+            #expect(try await rig.deliveries("right").count == 1)
+            #expect(try await call(gateway, "POST", "jobs", job(["third"]), headers: key).status == 422)
+        }
+    }
+
     @Test func workersThatAreAwayHideNoJob() async throws {
         try await withGateway { rig, gateway in
             #expect(try await call(gateway, "POST", "jobs?wait=30000", job(["a"])).status == 200)
