@@ -25,7 +25,9 @@ public struct LegacyAnswer: Sendable {
             }
         }
         let first = results.first ?? nil
-        return request.shape.answer(
+        // FCM names the message to a token, and none to a group.
+        let isOfGroup = request.shape == .tokenOrGroup && first?.status == .sent && Self.ownID(first) == nil
+        return (isOfGroup ? .group : request.shape).answer(
             outcomes,
             number: request.shape == .broadcast ? messageNumber(first) : number,
             failedMembers: first?.failedTokens ?? []

@@ -9,8 +9,7 @@ public import FanfareModel
 ///
 /// Equal requests have equal bytes in ``message``, in whatever order their members stand.
 public struct LegacyRequest: Equatable, Sendable {
-    /// The kind of ``recipients``. A device group is known by `notification_key` alone: in `to`, its key looks like a
-    /// token, and FCM takes it as one.
+    /// The kind of ``recipients``. A device group's key in `to` is a token: it looks like one, and FCM takes it as one.
     public let kind: RecipientKind
     /// The recipients of the job: the tokens in the request's order, each once and without malformed ones, or the one
     /// topic, condition or group. Never empty.

@@ -13,6 +13,8 @@ enum LegacyOutcome: Equatable, Sendable {
 enum LegacyShape: Equatable, Sendable {
     /// JSON with the outcome of each token.
     case list
+    /// As ``list``, of one token that may be a device group's key: if FCM's answer shows that it is, as ``group``.
+    case tokenOrGroup
     /// JSON with one outcome, of a topic or a condition.
     case broadcast
     /// JSON with counts of a device group's members.
@@ -28,7 +30,7 @@ enum LegacyShape: Equatable, Sendable {
     ///   - failedMembers: members of a group that did not get the message.
     func answer(_ outcomes: [LegacyOutcome], number: Int64, failedMembers: [String] = []) -> ServedAnswer {
         switch self {
-        case .list: return .json(Self.list(outcomes, number: number))
+        case .list, .tokenOrGroup: return .json(Self.list(outcomes, number: number))
         case .broadcast:
             if case .error(let code) = outcomes[0] { return .json(["error": .string(code.rawValue)]) }
             return .json(["message_id": .number(JSONNumber(number))])

@@ -21,13 +21,15 @@ struct LegacyTarget: Equatable, Sendable {
 
     private(set) var kind = RecipientKind.token
     private(set) var recipients: [String] = []
+    /// Whether the token looks like a device group's key, as tokens of GCM's time do, too.
+    private var mayBeGroup = false
     /// One for each token of the request, or for its one topic, condition or group.
     private(set) var slots: [Slot] = []
 
     /// The form of the answer to a request in JSON.
     var shape: LegacyShape {
         switch kind {
-        case .token, .fid: .list
+        case .token, .fid: mayBeGroup ? .tokenOrGroup : .list
         case .topic, .condition: .broadcast
         case .group: .group
         }
@@ -101,6 +103,7 @@ struct LegacyTarget: Equatable, Sendable {
     private mutating func readRecipient(_ text: String) throws(EntryFault) {
         guard text.utf8.starts(with: "/topics/".utf8) else {
             add(text)
+            mayBeGroup = text.utf8.starts(with: "APA91b".utf8) && !text.utf8.contains(UInt8(ascii: ":"))
             return
         }
         set(.topic, try RecipientRules.topicName(Array(text.utf8), at: "to"))

@@ -20,6 +20,7 @@ answer=$(curl -sS -H "$json" -H "Authorization: key=$key" -H "project_id: $sende
 echo "create $answer"
 group=$(printf '%s' "$answer" | sed 's/.*"notification_key":"\([^"]*\)".*/\1/')
 ask group -H "$json" -H "Authorization: key=$key" -d "{\"notification_key\":\"$group\",\"data\":{\"a\":\"b\"}}" https://fcm.googleapis.com/fcm/send
+ask to -H "$json" -H "Authorization: key=$key" -d "{\"to\":\"$group\",\"data\":{\"a\":\"c\"}}" https://fcm.googleapis.com/fcm/send
 ask find -H "$json" -H "Authorization: key=$key" -H "project_id: $sender" 'https://fcm.googleapis.com/fcm/notification?notification_key_name=home'
 ask info -H "Authorization: key=$key" 'https://iid.googleapis.com/iid/info/curl-2?details=true'
 ask wrong -d registration_id=curl-1 -H "Authorization: key=AIza" https://fcm.googleapis.com/fcm/send

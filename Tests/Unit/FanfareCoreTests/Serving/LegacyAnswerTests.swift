@@ -67,6 +67,19 @@ import Testing
         #expect(LegacySample.body(answer).contains(#""results":[{"message_id":"fanfare:J:0"}]"#))
     }
 
+    /// FCM's answer names the message to a token, and none to a device group.
+    @Test(arguments: [
+        (#"{"to":"APA91bKey"}"#, LegacySample.sent(""), #"{"success":1,"failure":0}"#),
+        (#"{"to":"APA91bKey"}"#, LegacySample.sent(id), #""results":[{"message_id":"0:15"#),
+        (#"{"to":"APA91bKey"}"#, LegacySample.failed(.unregistered), #""results":[{"error":"NotRegistered"}]"#),
+        (#"{"to":"a:APA91bKey"}"#, LegacySample.sent(""), #""results":[{"message_id":"fanfare:J:0"}]"#),
+        (#"{"registration_ids":["APA91bKey"]}"#, LegacySample.sent(""), #""results":[{"message_id":"fanfare:J:0"}]"#),
+    ])
+    func keyOfAGroupIsToldFromATokenByFCMsAnswer(body: String, result: ServedResult, answer: String) throws {
+        #expect(LegacySample.body(try Self.answer(body, [result])).contains(answer))
+        #expect(try Self.answer(body, [nil]) == Self.answer(body, []))
+    }
+
     /// go-fcm reads 64 bits with a sign. A repeated answer has the same number.
     @Test func numberIsStablePositiveAndTheRequestsOwn() throws {
         var numbers = Set<Int64>()
