@@ -109,7 +109,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
-    private enum Place<Taken> {
+    private enum Found<Taken> {
         case taken(Taken)
         /// No worker has taken the entry.
         case pushed(entry: String)
@@ -123,7 +123,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         _ id: String,
         in project: String,
         taken: () async throws -> Taken?
-    ) async throws -> Place<Taken> {
+    ) async throws -> Found<Taken> {
         if let found = try await taken() { return .taken(found) }
         if let entry = try await PushedJobSearch.find(id, redis, jobOperator(project).keys) {
             return .pushed(entry: entry)
@@ -144,7 +144,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
             (1...500).contains(text.unicodeScalars.count) ? text : nil
         }
         let jobs = jobOperator(project, by: key)
-        let place = try await find(id, in: project) {
+        let found = try await find(id, in: project) {
             let reply =
                 switch control {
                 case .cancel: try await jobs.cancel(id, reason: reason ?? "")
@@ -157,7 +157,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
             "A client changed a job.",
             metadata: ["action": "\(control)", "project": "\(project)", "job": "\(id)", "key": "\(key.name)"]
         )
-        switch place {
+        switch found {
         case .taken(.ok(let state)): return .json(["id": .string(id), "state": .string(state)])
         case .taken(.over(let state)):
             throw ProblemDetails(409, "The job is over already, or ending: \(state).", job: id)
@@ -169,7 +169,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
     // MARK: Results
 
     /// The status of a job, or its entry if no worker has taken it.
-    private func status(of id: String, in project: String) async throws -> Place<JobStatus> {
+    private func status(of id: String, in project: String) async throws -> Found<JobStatus> {
         try await find(id, in: project) { try await jobOperator(project).progress(of: id)?.status }
     }
 
