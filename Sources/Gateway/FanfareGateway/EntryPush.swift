@@ -4,7 +4,7 @@ internal import StreamWire
 /// Pushes the entry of a job and notes its id, so that every gateway finds the job while it waits, however many wait before it.
 ///
 /// The notes are a sorted set; see ``ProjectKeys/pushed``. Workers read entries in order, so the newest notes, as many as
-/// entries wait, are those of entries that no worker has read. Each push deletes some of the others.
+/// entries wait, belong to entries that no worker has read. Each push deletes some of the others.
 struct EntryPush<Redis: RedisSending>: Sendable {
     let redis: Redis
     let keys: ProjectKeys
