@@ -90,9 +90,12 @@ import Testing
         arguments: [
             (["paused", "1", "pause_reason", "lunch"], "the project is paused: lunch"),
             (["block", "credentials: refused"], "the project is blocked: credentials: refused"),
-            (["pressure", "results"], "the stream results is not read: a consumer group is too far behind"),
-            (["pressure", "memory"], "Redis is nearly out of memory"),
-            (["pressure", "odd"], "the stream odd is not read: a consumer group is too far behind"),
+            (
+                ["pressure", "results", "alive", "1"],
+                "the stream results is not read: a consumer group is too far behind"
+            ),
+            (["pressure", "memory", "alive", "1"], "Redis is nearly out of memory"),
+            (["pressure", "odd", "alive", "1"], "the stream odd is not read: a consumer group is too far behind"),
             (["hold_ms", "1500"], "FCM asked to wait 2 s, until 1970-01-01T00:00:01.501Z"),
             (["unreachable", "FCM cannot be reached: no route"], "FCM cannot be reached: no route"),
             (["unreachable", "worker a: FCM cannot be reached", "unreachable_partly", "1"], nil),
@@ -115,7 +118,9 @@ import Testing
 
     @Test func scheduledJobSaysWhenItStarts() throws {
         let overview = OverviewReply(
-            .array(["now_ms", "1", "hold_ms", "1000", "pressure", "memory"].map { .bulk(Array($0.utf8)) })
+            .array(
+                ["now_ms", "1", "hold_ms", "1000", "pressure", "memory", "alive", "1"].map { .bulk(Array($0.utf8)) }
+            )
         )
         var progress = JobProgress(status: try status(["state": "scheduled", "not_before": "7200000"]), nowMs: 1)
         progress.project = overview

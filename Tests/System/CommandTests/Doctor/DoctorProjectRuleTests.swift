@@ -57,8 +57,9 @@ import Testing
         let projects = try [
             project("fine"), project("held", "paused", "1", "pause_reason", "lunch"),
             project("stuck", "block", "credentials: refused", "parked", "2") { $0.dead = 5 },
-            project("full", "pressure", "results"), project("large", "pressure", "memory"),
-            project("unheard", "pressure", "feedback"), project("lossy", "pressure", "eviction"),
+            project("full", "pressure", "results", "alive", "1"), project("large", "pressure", "memory", "alive", "1"),
+            project("unheard", "pressure", "feedback", "alive", "1"),
+            project("lossy", "pressure", "eviction", "alive", "1"),
             project("slow", "open", "1", "active", "j"),
             project("unread") { $0.unreadResults = 700_000 }, project("alone", "open", "1"),
             project("asked", "hold_ms", "900") { $0.recipientsWaiting = 1 },
