@@ -164,7 +164,7 @@ let gateway: Floor = [
     "FanfareGateway": [
         "FanfareClient", "FanfareCore", "FanfareHTTP", "FanfareJSON", "FanfareMetrics", "FanfareModel", "OpenSSLKit",
         "StreamWire", "ZlibKit", hummingbird, logging, nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOHTTP1"),
-        nio("NIOPosix"), nio("NIOTLS"), nioHTTP2("NIOHTTP2"), serviceLifecycle,
+        nio("NIOPosix"), nio("NIOTLS"), nioHTTP2("NIOHPACK"), nioHTTP2("NIOHTTP2"), serviceLifecycle,
     ]
 ]
 

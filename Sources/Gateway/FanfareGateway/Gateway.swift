@@ -114,18 +114,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
             maximumBodyBytes: GatewayRoutes<CountedRedis<Redis>>.maximumBodyBytes,
             reads: { [routes] in routes.reads($0, path: $1) },
             needsKey: GatewayRoutes<CountedRedis<Redis>>.needsKey,
-            respond: { [routes] request in
-                let leave = NIOLockedValueBox<(@Sendable () -> Void)?>(nil)
-                return await withTaskCancellationHandler {
-                    await withCheckedContinuation { continuation in
-                        let left = routes.begin(request) { continuation.resume(returning: $0) }
-                        leave.withLockedValue { $0 = left }
-                        if Task.isCancelled { left() }
-                    }
-                } onCancel: {
-                    leave.withLockedValue { $0 }?()
-                }
-            },
+            respond: { [routes] in routes.begin($0, $1) },
             maximumStreamedBytes: GatewayRoutes<CountedRedis<Redis>>.maximumStreamedBytes,
             stream: { [routes] in await routes.answer($0, $1) }
         )

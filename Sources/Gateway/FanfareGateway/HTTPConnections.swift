@@ -22,9 +22,11 @@ struct HTTPTimes: Sendable {
 }
 
 /// Makes the handlers of a connection: HTTP/1.1 or HTTP/2, which TLS negotiates or the first bytes show.
-struct HTTPConnections: Sendable {
+final class HTTPConnections: Sendable {
     /// SDKs open up to 500 requests a call and assume 100 streams before they have read the settings.
     static let maximumStreams = 250
+    /// Above it, the connection ends.
+    private static let hardStreamLimit = 1_000
     private static let maximumHeaderBytes = 32_768
     private static let maximumHeaders = 200
     /// Clients reset what they gave up: hundreds at once at their timeout.
@@ -33,12 +35,12 @@ struct HTTPConnections: Sendable {
 
     let responder: Responder
     let maximumConnections: Int
-    private let times: HTTPTimes
+    let times: HTTPTimes
+    let dates = HTTPDateText()
+    let open = NIOLockedValueBox(0)
     private let bodies: HeldBodies
     /// Of requests to paths that need no key.
     private let strangersBodies: HeldBodies
-    let open = NIOLockedValueBox(0)
-    private let dates = HTTPDateText()
 
     /// - Parameter maximumHeldBytes: of the bodies of all requests at once.
     init(
@@ -52,18 +54,8 @@ struct HTTPConnections: Sendable {
         strangersBodies = HeldBodies(limit: maximumHeldBytes / 8)
     }
 
-    /// - Parameter clock: nil for a stream of HTTP/2.
-    private func exchanges(_ sent: SentAnswers, _ clock: RequestClock?, onEnd: (() -> Void)? = nil) -> HTTPExchanges {
-        HTTPExchanges(
-            responder: responder,
-            bodies: { [responder, bodies, strangersBodies] in responder.needsKey($0) ? bodies : strangersBodies },
-            dates: dates,
-            times: times,
-            sent: sent,
-            clock: clock,
-            onEnd: onEnd
-        )
-    }
+    /// The bodies that those of requests to a path count among.
+    func bodies(of path: String) -> HeldBodies { responder.needsKey(path) ? bodies : strangersBodies }
 
     /// Adds the handlers of a plain connection.
     func addPlain(to channel: any Channel) throws {
@@ -73,7 +65,7 @@ struct HTTPConnections: Sendable {
         let clock = startClock(of: channel)
         try pipeline.addHandler(ArrivalWatch(clock))
         try pipeline.addHandler(
-            PlainStart { isHTTP2 in
+            PlainStart { [self] isHTTP2 in
                 if isHTTP2 { try addHTTP2(to: channel, clock) } else { try addHTTP1(to: channel, clock) }
             }
         )
@@ -82,8 +74,8 @@ struct HTTPConnections: Sendable {
     /// Adds the handlers that follow the one of TLS. A connection counts from its start, before its handshake.
     func addAfterTLS(to channel: any Channel) throws {
         guard admit(channel) else { return channel.close(promise: nil) }
-        let handler = ApplicationProtocolNegotiationHandler { result, channel in
-            channel.eventLoop.makeCompletedFuture {
+        let handler = ApplicationProtocolNegotiationHandler { [self] result, channel in
+            channel.eventLoop.makeCompletedFuture { [self] in
                 let clock = startClock(of: channel)
                 try channel.pipeline.syncOperations.addHandler(ArrivalWatch(clock))
                 if result == .negotiated("h2") {
@@ -97,11 +89,11 @@ struct HTTPConnections: Sendable {
     }
 
     private func admit(_ channel: any Channel) -> Bool {
-        let isAdmitted = open.withLockedValue { open in
+        let isAdmitted = open.withLockedValue { [maximumConnections] open in
             if open < maximumConnections { open += 1 } else { return false }
             return true
         }
-        if isAdmitted { channel.closeFuture.whenComplete { _ in open.withLockedValue { $0 -= 1 } } }
+        if isAdmitted { channel.closeFuture.whenComplete { [self] _ in open.withLockedValue { $0 -= 1 } } }
         return isAdmitted
     }
 
@@ -125,14 +117,13 @@ struct HTTPConnections: Sendable {
             withDecoderLimitConfiguration: limits
         )
         try pipeline.addHandler(RequestGate.handler())
-        try pipeline.addHandler(IdleEnd())
-        try pipeline.addHandler(exchanges(sent, clock))
+        try pipeline.addHandler(HTTP1Connection(self, on: channel, sent: sent, clock: clock))
     }
 
     private func addHTTP2(to channel: any Channel, _ clock: RequestClock) throws {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: HTTP2Streams.hardLimit),
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.hardStreamLimit),
             HTTP2Setting(parameter: .maxHeaderListSize, value: Self.maximumHeaderBytes),
         ]
         connection.controlFrameRateLimit.maximumCount = Self.pingsPer30Seconds
@@ -140,30 +131,15 @@ struct HTTPConnections: Sendable {
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.streamResetFrameRateLimit.maximumCount = Self.resetsPer30Seconds
         stream.streamErrorRateLimit.maximumCount = Self.resetsPer30Seconds
-        let streams = HTTP2Streams(limit: Self.maximumStreams, clock: clock)
         let sent = SentAnswers()
-        let bound = NIOLoopBound((streams, sent), eventLoop: channel.eventLoop)
-        let http2 = NIOHTTP2Handler(
-            mode: .server,
-            eventLoop: channel.eventLoop,
-            connectionConfiguration: connection,
-            streamConfiguration: stream
-        ) { stream in
-            stream.eventLoop.makeCompletedFuture {
-                let pipeline = stream.pipeline.syncOperations
-                let (streams, sent) = bound.value
-                guard streams.admit(stream) else { return try pipeline.addHandler(RefusedStream()) }
-                try pipeline.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
-                try pipeline.addHandler(exchanges(sent, nil) { streams.closed() })
-            }
-        }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(sent)
-        try pipeline.addHandler(FlushTogether())
         try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
         try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
-        try pipeline.addHandler(http2)
-        try pipeline.addHandler(streams)
+        try pipeline.addHandler(
+            NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)
+        )
+        try pipeline.addHandler(HTTP2Connection(self, on: channel, sent: sent, clock: clock))
     }
 }
 
@@ -175,8 +151,7 @@ struct PlainChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            // A half-closed connection gets no answers: its peer counts as gone.
-            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
             try connections.addPlain(to: channel)
             return Value(channel: channel)
         }
@@ -188,15 +163,5 @@ struct PlainChannel: ServerChildChannel {
         } onCancel: {
             value.channel.close(promise: nil)
         }
-    }
-}
-
-/// Closes an HTTP/1.1 connection that was idle for long.
-private final class IdleEnd: ChannelInboundHandler {
-    typealias InboundIn = HTTPServerRequestPart
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is IdleStateHandler.IdleStateEvent { return context.close(promise: nil) }
-        context.fireUserInboundEventTriggered(event)
     }
 }

@@ -1,8 +1,9 @@
 internal import NIOConcurrencyHelpers
+internal import Synchronization
 
 /// Counts the bytes of the bodies that requests hold at once, and limits them.
 ///
-/// A body counts from its first byte until the answer is made. One that is alone is always admitted, so that its path's limit
+/// A body counts from its first byte as long as its request is held. One that is alone is always admitted, so that its path's limit
 /// holds.
 final class HeldBodies: Sendable {
     /// Of a gateway, bytes.
@@ -24,22 +25,20 @@ final class HeldBodies: Sendable {
     fileprivate func release(_ bytes: Int) { count.withLockedValue { $0 -= bytes } }
 }
 
-/// The bytes of one request among ``HeldBodies``. One holder releases them.
-struct BodyShare: Sendable {
+/// The bytes of one request among ``HeldBodies``, as long as it is held.
+final class BodyShare: Sendable {
     private let bodies: HeldBodies
-    private var bytes = 0
+    private let bytes = Atomic(0)
 
     init(of bodies: HeldBodies) { self.bodies = bodies }
 
-    /// - Returns: false if the bodies of other requests leave no room for these bytes.
-    mutating func add(_ bytes: Int) -> Bool {
-        guard bodies.admit(bytes, to: self.bytes) else { return false }
-        self.bytes += bytes
-        return true
-    }
+    deinit { bodies.release(bytes.load(ordering: .relaxed)) }
 
-    mutating func release() {
-        if bytes > 0 { bodies.release(bytes) }
-        bytes = 0
+    /// For one caller at a time.
+    /// - Returns: false if the bodies of other requests leave no room for these bytes.
+    func add(_ bytes: Int) -> Bool {
+        guard bodies.admit(bytes, to: self.bytes.load(ordering: .relaxed)) else { return false }
+        self.bytes.add(bytes, ordering: .relaxed)
+        return true
     }
 }

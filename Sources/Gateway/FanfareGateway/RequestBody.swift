@@ -66,7 +66,7 @@ final class BodyPipe: Sendable {
     }
 
     /// Bytes that wait, after which no more are read from the client.
-    private static let fullBytes = 65_536
+    static let fullBytes = 65_536
 
     private let state = NIOLockedValueBox(State())
     private let onWanted: @Sendable () -> Void
@@ -74,7 +74,8 @@ final class BodyPipe: Sendable {
     /// - Parameter onWanted: called, on any thread, when bytes are wanted and when there is room again.
     init(onWanted: @escaping @Sendable () -> Void) { self.onWanted = onWanted }
 
-    var isFull: Bool { state.withLockedValue { $0.bytes.count >= Self.fullBytes } }
+    /// Bytes that wait for their reader.
+    var count: Int { state.withLockedValue { $0.bytes.count } }
     /// Whether the reader waits.
     var isWanted: Bool { state.withLockedValue { $0.reader != nil } }
 
@@ -135,7 +136,7 @@ extension WebRequest {
     /// The request with a body that is not gzip.
     ///
     /// - Parameter share: counts the inflated body, too.
-    func inflated(maximumBytes: Int, _ share: inout BodyShare?) -> WebRequest {
+    func inflated(maximumBytes: Int, _ share: BodyShare) -> WebRequest {
         guard isGzip else { return self }
         var request = withoutGzip
         guard !body.isEmpty else { return request }
@@ -147,7 +148,7 @@ extension WebRequest {
                 let bytes = try inflater.read(min(maximumBytes, 65_536))
                 if bytes.isEmpty { break }
                 request.isBodyTooLarge = request.body.count + bytes.count > maximumBytes
-                request.isMemoryFull = !request.isBodyTooLarge && share?.add(bytes.count) == false
+                request.isMemoryFull = !request.isBodyTooLarge && !share.add(bytes.count)
                 guard !request.isBodyTooLarge, !request.isMemoryFull else {
                     request.body = []
                     return request

@@ -1,4 +1,5 @@
 internal import FanfareHTTP
+internal import NIOHPACK
 internal import NIOHTTP1
 
 /// What answers requests, and the bounds of a request.
@@ -11,8 +12,10 @@ struct Responder: Sendable {
     /// Whether a path needs a key. The bodies of the other paths have a limit of their own: strangers hold no memory that
     /// requests with a key need.
     var needsKey: @Sendable (_ path: String) -> Bool = { _ in true }
-    /// Is cancelled when the client left.
-    var respond: @Sendable (WebRequest) async -> WebReply
+    /// Begins the answer of a request whose body was read whole, on its connection's loop.
+    ///
+    /// `answer` is called once, on any thread. What is returned is called if the client leaves before that.
+    var respond: @Sendable (WebRequest, _ answer: @escaping @Sendable (WebReply) -> Void) -> @Sendable () -> Void
     /// Bytes of a body that is passed on as it comes, inflated; nil for one that is read whole.
     var maximumStreamedBytes: @Sendable (_ head: WebRequest) -> Int? = { _ in nil }
     /// Answers a request whose body is passed on. Is cancelled when the client left.
@@ -22,21 +25,36 @@ struct Responder: Sendable {
 }
 
 extension WebRequest {
-    /// A request without its body.
+    /// A request of HTTP/1.1, without its body.
     init(_ head: HTTPRequestHead, peer: String) {
-        let target = Self.originForm(head.uri).split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        var headers: [String: String] = [:]
-        for (name, value) in head.headers {
-            let name = name.lowercased()
-            headers[name] = headers[name].map { "\($0), \(value)" } ?? value
+        self.init(method: head.method.rawValue, target: head.uri, peer: peer)
+        for (name, value) in head.headers { add(name.inLowerCase, value) }
+    }
+
+    /// A request of HTTP/2, without its body; nil if it names no method, path or host.
+    init?(_ headers: HPACKHeaders, peer: String) {
+        guard let method = headers.first(name: ":method"), let target = headers.first(name: ":path") else { return nil }
+        self.init(method: method, target: target, peer: peer)
+        for (name, value, _) in headers where name.utf8.first != UInt8(ascii: ":") { add(name, value) }
+        if self.headers["host"] == nil {
+            guard let host = headers.first(name: ":authority") else { return nil }
+            self.headers["host"] = host
         }
+    }
+
+    private init(method: String, target: String, peer: String) {
+        let target = Self.originForm(target)
+        let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         self.init(
-            method: head.method.rawValue,
-            path: target.first.map { $0.isEmpty ? "/" : String($0) } ?? "/",
-            queryText: target.count > 1 ? String(target[1]) : "",
-            headers: headers,
+            method: method,
+            path: end == target.startIndex ? "/" : String(target[..<end]),
+            queryText: String(target[end...].dropFirst()),
             peer: peer
         )
+    }
+
+    private mutating func add(_ name: String, _ value: String) {
+        headers[name] = headers[name].map { "\($0), \(value)" } ?? value
     }
 
     /// The target without the scheme and the authority of an absolute form (RFC 9112, 3.2.2), which clients of a proxy send.

@@ -1,6 +1,7 @@
 public import NIOCore
 
-/// Reads from a peer only while the peer reads: otherwise the answers to what it sends would fill the memory.
+/// Reads from a peer only while the peer reads: otherwise the answers to what it sends would fill the memory. A peer that has
+/// ended its side gets no answers: the connection closes once the other handlers know.
 ///
 /// The first handler of a connection.
 public final class HeldReads: ChannelDuplexHandler {
@@ -15,6 +16,11 @@ public final class HeldReads: ChannelDuplexHandler {
     public func read(context: ChannelHandlerContext) {
         isHeld = !context.channel.isWritable
         if !isHeld { context.read() }
+    }
+
+    public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        context.fireUserInboundEventTriggered(event)
+        if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
     }
 
     public func channelWritabilityChanged(context: ChannelHandlerContext) {

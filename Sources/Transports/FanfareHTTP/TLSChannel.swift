@@ -24,8 +24,7 @@ public struct TLSChannel: ServerChildChannel {
 
     public func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            // A half-closed connection gets no answers: its peer counts as gone.
-            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
             try channel.pipeline.syncOperations.addHandler(HeldReads())
             try channel.pipeline.syncOperations.addHandler(TLSHandler(context: self.tls()))
             try addHandlers(channel)

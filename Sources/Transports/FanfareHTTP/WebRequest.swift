@@ -17,6 +17,8 @@ public struct WebRequest: Sendable {
     public var isMemoryFull = false
     /// Why the body's coding could not be undone; ``body`` is empty then.
     public var bodyFault: String?
+    /// Counts the bytes of ``body`` as long as it lives; nil for a server that counts none.
+    public var held: (any AnyObject & Sendable)?
     /// The address of the connection's peer, which may be a proxy.
     public var peer: String
 

@@ -64,13 +64,16 @@ final class FramePeer {
         ends: Bool = true,
         more: [(String, String)] = []
     ) throws -> Frame {
-        var headers = HPACKHeaders([
+        let headers = [
             (":method", method), (":scheme", "https"), (":path", path), (":authority", "x"),
             ("authorization", TestAnswers.key),
-        ])
-        for (name, value) in more { headers.add(name: name, value: value) }
+        ]
+        return try self.headers(stream, headers + more, ends: ends)
+    }
+
+    func headers(_ stream: UInt32, _ headers: [(String, String)], ends: Bool = true) throws -> Frame {
         var block = ByteBuffer()
-        try encoder.encode(headers: headers, to: &block)
+        try encoder.encode(headers: HPACKHeaders(headers), to: &block)
         let flags = Self.endHeaders | (ends ? Self.endStream : 0)
         return Frame(type: Self.headers, flags: flags, stream: stream, payload: Array(block.readableBytesView))
     }
@@ -98,6 +101,8 @@ final class FramePeer {
         if peer.wasSilent { throw TestFailure("the server does not close") }
         return frames
     }
+
+    func end() { peer.end() }
 
     /// Waits until the server has read everything.
     func roundTrip() throws {

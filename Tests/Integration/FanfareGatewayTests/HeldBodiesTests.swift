@@ -64,6 +64,16 @@ import Testing
         }
     }
 
+    @Test func waitingRequestWhoseBodyIsForgottenCountsNoMore() async throws {
+        try await TestServer.run(maximumHeldBytes: 150_000) { server in
+            let waiting = try Self.send(server, "/forgotten")
+            try TestServer.wait("the request") { server.requests.all.count == 1 }
+            try TestServer.wait("room for another body") { try Self.send(server).answer().status == 200 }
+            server.gate.open()
+            #expect(try waiting.answer().body == Array("POST /forgotten 90000".utf8))
+        }
+    }
+
     @Test func clientThatLeavesFreesItsBody() async throws {
         try await TestServer.run(maximumHeldBytes: 150_000) { server in
             var leavers: [RawPeer] = []

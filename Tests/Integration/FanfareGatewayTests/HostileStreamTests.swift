@@ -154,6 +154,69 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        [(":method", "CONNECT"), (":authority", "x:1")], [(":method", "POST"), (":scheme", "https"), (":path", "/")],
+    ])
+    func headersThatNameNoPathOrHostResetTheirStream(headers: [(String, String)]) async throws {
+        try await TestServer.run { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.acknowledge()
+            try peer.send(peer.headers(1, headers), peer.request(3))
+            let ends = try peer.ends(of: [1, 3])
+            #expect(ends[1]?.type == FramePeer.reset && ends[1]?.code == 1)
+            #expect(ends[3]?.type == FramePeer.data && server.requests.all.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        [(":scheme", "https"), (":path", "/"), (":authority", "x")], [("a", "b"), (":method", "GET"), (":path", "/")],
+        [(":method", "GET"), (":scheme", "https"), (":path", ""), (":authority", "x")],
+        [(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "x"), ("A", "b")],
+        [(":method", "POST"), (":scheme", "https"), (":path", "/"), (":authority", "x"), ("content-length", "3")],
+    ])
+    func headersThatAreNoRequestAreNotServed(headers: [(String, String)]) async throws {
+        try await TestServer.run { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.acknowledge()
+            try peer.send(peer.headers(1, headers))
+            #expect(try peer.next { $0.type == FramePeer.reset }.code == 1)
+            #expect(server.requests.all.isEmpty)
+        }
+    }
+
+    @Test func trailersEndARequest() async throws {
+        try await TestServer.run { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.acknowledge()
+            let body = Frame(type: FramePeer.data, stream: 1, payload: [1, 2, 3])
+            try peer.send(peer.request(1, ends: false), body, peer.headers(1, [("checksum", "6")]))
+            #expect(try peer.ends(of: [1])[1]?.payload == Array("POST / 3".utf8))
+        }
+    }
+
+    @Test func bodiesOfStreamsThatWereResetLeaveTheirWindowToOthers() async throws {
+        try await TestServer.run { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.acknowledge()
+            for number in 0..<20 {
+                let stream = UInt32(2 * number + 1)
+                let piece = Frame(type: FramePeer.data, stream: stream, payload: [UInt8](repeating: 65, count: 16_000))
+                let reset = Frame(type: FramePeer.reset, stream: stream, payload: [0, 0, 0, 8])
+                try peer.send(peer.request(stream, "/upload/later", method: "PUT", ends: false), piece, piece, reset)
+                try peer.roundTrip()
+            }
+            let last = Frame(
+                type: FramePeer.data,
+                flags: FramePeer.endStream,
+                stream: 101,
+                payload: [UInt8](repeating: 65, count: 16_000)
+            )
+            try peer.send(peer.request(101, ends: false), last)
+            #expect(try peer.ends(of: [101])[101]?.payload == Array("POST / 16000".utf8))
+            server.gate.open()
+        }
+    }
+
     @Test func answersAreFinishedBeforeAStop() async throws {
         try await TestServer.run { server in
             let peer = try FramePeer(port: server.port)

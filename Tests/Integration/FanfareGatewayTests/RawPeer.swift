@@ -70,6 +70,8 @@ final class RawPeer {
 
     func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// - Returns: false at the end of the connection.
     private func receive() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)

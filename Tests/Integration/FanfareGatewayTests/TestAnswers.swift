@@ -1,3 +1,4 @@
+import Dispatch
 import FanfareHTTP
 import NIOConcurrencyHelpers
 
@@ -39,6 +40,8 @@ struct TestAnswers: Sendable {
 
     /// Opens for `/wait` and `/upload/later`.
     let gate = Gate()
+    /// Signalled for `/crossing`, whose answer is written then.
+    let crossing = DispatchSemaphore(value: 0)
     /// The requests in the order in which their answers were made.
     let requests = Seen<WebRequest>()
     /// How the answers ended.
@@ -55,13 +58,42 @@ struct TestAnswers: Sendable {
             maximumBodyBytes: { _ in 100_000 },
             reads: { authorization, path in authorization == Self.key || !needsKey(path) },
             needsKey: needsKey,
-            respond: { await respond($0) },
+            respond: { begin($0, $1) },
             maximumStreamedBytes: { $0.path.hasPrefix("/upload") ? 50_000_000 : nil },
             stream: { await stream($0, $1) }
         )
     }
 
     @Sendable private func needsKey(_ path: String) -> Bool { !path.hasPrefix("/stranger") }
+
+    private func begin(
+        _ request: WebRequest,
+        _ answer: @escaping @Sendable (WebReply) -> Void
+    ) -> @Sendable () -> Void {
+        var record = request
+        // The record holds no memory of the server.
+        record.held = nil
+        switch request.path {
+        case "/crossing":
+            answer(reply(to: record))
+            requests.add(record)
+            // The loop reads nothing meanwhile.
+            crossing.wait()
+        case "/forgotten":
+            Task { [record] in
+                await gate.pass()
+                answer(reply(to: record))
+            }
+            requests.add(record)
+        default:
+            let task = Task { [record] in
+                answer(await respond(record))
+                withExtendedLifetime(request) {}
+            }
+            return { task.cancel() }
+        }
+        return {}
+    }
 
     private func respond(_ request: WebRequest) async -> WebReply {
         requests.add(request)
@@ -72,6 +104,10 @@ struct TestAnswers: Sendable {
                 leaves.add(request.path)
             }
         }
+        return reply(to: request)
+    }
+
+    private func reply(to request: WebRequest) -> WebReply {
         var reply = WebReply.text(
             "\(request.method) \(request.path) \(request.body.count)",
             status: request.isMemoryFull ? 503 : request.isBodyTooLarge ? 413 : request.bodyFault == nil ? 200 : 400
