@@ -1,9 +1,12 @@
+internal import Glibc
 internal import NIOCore
+internal import NIOTLS
 
 /// The answers that were written to a connection a moment ago.
 ///
 /// A write that succeeded says that the kernel has the bytes. A peer that resets the connection just after it has not read
-/// them: its request counts as unanswered. An orderly end says that it has.
+/// them, and neither has one whose orderly end left while they were on their way: its request counts as unanswered. An end
+/// that acknowledges all bytes says that the peer has read them: with unread ones, its kernel would have reset.
 final class SentAnswers: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
@@ -40,6 +43,25 @@ final class SentAnswers: ChannelInboundHandler {
             end(isWritten: false)
         }
         context.fireErrorCaught(error)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        let isEnd = event as? ChannelEvent == .inputClosed || event as? TLSUserEvent == .shutdownCompleted
+        guard isEnd else { return context.fireUserInboundEventTriggered(event) }
+        // The handlers after this one see the end of the channel, which follows.
+        guard Self.hasUnreadBytes(context) else { return }
+        isBroken = true
+        end(isWritten: false)
+    }
+
+    /// Whether the kernel has bytes that the peer's has not acknowledged.
+    private static func hasUnreadBytes(_ context: ChannelHandlerContext) -> Bool {
+        let pipeline = context.pipeline.syncOperations
+        let count = try? pipeline.withUnsafeTransportIfAvailable { (socket: NIOBSDSocket.Handle) in
+            var count: CInt = 0
+            return ioctl(socket, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+        }
+        return (count ?? 0) > 0
     }
 
     func channelInactive(context: ChannelHandlerContext) {

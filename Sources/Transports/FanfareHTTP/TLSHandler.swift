@@ -122,6 +122,8 @@ final class TLSHandler: ChannelDuplexHandler {
     /// The peer has sent its close_notify.
     private func endByPeer(_ context: ChannelHandlerContext) {
         if state == .open {
+            // Before more is written, so that what the peer has acknowledged is known.
+            context.fireUserInboundEventTriggered(TLSUserEvent.shutdownCompleted)
             session.shutdown()
             sendCiphertext(context, promise: nil)
         }

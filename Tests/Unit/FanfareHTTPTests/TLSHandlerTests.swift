@@ -14,9 +14,17 @@ import Testing
             typealias InboundIn = ByteBuffer
             var isComplete = false
             var errors = 0
+            /// What had been sent to the peer when its close_notify was reported.
+            var sentAtShutdown: [ByteBuffer?] = []
 
             func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-                if case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent { isComplete = true }
+                switch event as? TLSUserEvent {
+                case .handshakeCompleted: isComplete = true
+                case .shutdownCompleted:
+                    let channel = context.channel as? EmbeddedChannel
+                    sentAtShutdown.append(try? channel?.readOutbound(as: ByteBuffer.self))
+                case nil: break
+                }
                 context.fireUserInboundEventTriggered(event)
             }
 
@@ -57,6 +65,7 @@ import Testing
 
         var isComplete: Bool { events.isComplete }
         var errors: Int { events.errors }
+        var sentAtShutdown: [ByteBuffer?] { events.sentAtShutdown }
         var reads: Int { socketReads.count }
 
         func feedServer() throws {
@@ -132,6 +141,7 @@ import Testing
         try connection.feedClient()
         #expect(try connection.read() == nil)
         #expect(!connection.channel.isActive)
+        #expect(connection.sentAtShutdown == [nil], "what the peer has acknowledged is known before more is sent")
     }
 
     @Test func bytesThatAreNotTLSCloseTheChannelWithOneError() throws {
