@@ -23,8 +23,8 @@ final class HTTP1Connection: ChannelDuplexHandler, HTTPWire {
     private var isEnding = false
     private var isReadHeld = false
 
-    init(_ server: HTTPConnections, on channel: any Channel, sent: SentAnswers, clock: RequestClock) {
-        (self.server, loop, self.sent, self.clock) = (server, channel.eventLoop, sent, clock)
+    init(_ server: HTTPConnections, on channel: any Channel, sent: SentAnswers, clocks: ConnectionClocks) {
+        (self.server, loop, self.sent, clock) = (server, channel.eventLoop, sent, clocks.request)
         answers = WaitingAnswers(on: channel.eventLoop)
         peer = channel.remoteAddress?.ipAddress ?? ""
     }
@@ -64,12 +64,9 @@ final class HTTP1Connection: ChannelDuplexHandler, HTTPWire {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { close() }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        switch event {
-        case is IdleStateHandler.IdleStateEvent: close()
-        case is ChannelShouldQuiesceEvent:
+        if event is ChannelShouldQuiesceEvent {
             isEnding = true
             if exchange == nil { close() }
-        default: break
         }
         context.fireUserInboundEventTriggered(event)
     }

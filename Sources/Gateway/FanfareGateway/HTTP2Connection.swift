@@ -21,8 +21,8 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     let answers: WaitingAnswers
     let sent: SentAnswers
     private let peer: String
-    /// Of a frame that does not become whole. A stream has a clock of its own.
-    private let clock: RequestClock
+    /// That of a request is for a frame that does not become whole: a stream has a clock of its own.
+    private let clocks: ConnectionClocks
     private var context: ChannelHandlerContext?
     /// The streams that have not ended, without those that were refused.
     private var streams: [HTTP2StreamID: HTTPExchange] = [:]
@@ -31,8 +31,8 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     private var last = HTTP2StreamID.rootStream
     private var isEnding = false
 
-    init(_ server: HTTPConnections, on channel: any Channel, sent: SentAnswers, clock: RequestClock) {
-        (self.server, loop, self.sent, self.clock) = (server, channel.eventLoop, sent, clock)
+    init(_ server: HTTPConnections, on channel: any Channel, sent: SentAnswers, clocks: ConnectionClocks) {
+        (self.server, loop, self.sent, self.clocks) = (server, channel.eventLoop, sent, clocks)
         answers = WaitingAnswers(on: channel.eventLoop)
         peer = channel.remoteAddress?.ipAddress ?? ""
     }
@@ -40,9 +40,14 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         let bound = NIOLoopBound(self, eventLoop: loop)
-        clock.onLate = {
+        clocks.request.onLate = {
             let connection = bound.value
-            if connection.streams.isEmpty { connection.close() } else { connection.clock.awaitNext() }
+            if connection.streams.isEmpty { connection.close() } else { connection.clocks.request.awaitNext() }
+        }
+        clocks.idle.onLate = {
+            let connection = bound.value
+            // A peer that reads no answer for so long counts as lost.
+            if connection.streams.isEmpty, !connection.isEnding { connection.end() } else { connection.close() }
         }
     }
 
@@ -55,8 +60,8 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // A frame was whole.
-        clock.stop()
-        clock.awaitNext()
+        clocks.request.stop()
+        clocks.request.awaitNext()
         let frame = unwrapInboundIn(data)
         switch frame.payload {
         case .headers(let headers): receive(headers.headers, isEnd: headers.endStream, on: frame.streamID)
@@ -103,8 +108,6 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
         case let event as NIOHTTP2WindowUpdatedEvent: giveWindow(after: event)
         case let event as StreamClosedEvent: closed(event.streamID)
         case is ChannelShouldQuiesceEvent: end()
-        // A peer that reads no answer for so long counts as lost.
-        case is IdleStateHandler.IdleStateEvent: if streams.isEmpty { end() } else { close() }
         default: break
         }
     }

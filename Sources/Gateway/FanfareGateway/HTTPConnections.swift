@@ -62,11 +62,11 @@ final class HTTPConnections: Sendable {
         guard admit(channel) else { return channel.close(promise: nil) }
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(HeldReads())
-        let clock = startClock(of: channel)
-        try pipeline.addHandler(ArrivalWatch(clock))
+        let clocks = ConnectionClocks(times, of: channel)
+        try pipeline.addHandler(ArrivalWatch(clocks))
         try pipeline.addHandler(
             PlainStart { [self] isHTTP2 in
-                if isHTTP2 { try addHTTP2(to: channel, clock) } else { try addHTTP1(to: channel, clock) }
+                if isHTTP2 { try addHTTP2(to: channel, clocks) } else { try addHTTP1(to: channel, clocks) }
             }
         )
     }
@@ -76,12 +76,12 @@ final class HTTPConnections: Sendable {
         guard admit(channel) else { return channel.close(promise: nil) }
         let handler = ApplicationProtocolNegotiationHandler { [self] result, channel in
             channel.eventLoop.makeCompletedFuture { [self] in
-                let clock = startClock(of: channel)
-                try channel.pipeline.syncOperations.addHandler(ArrivalWatch(clock))
+                let clocks = ConnectionClocks(times, of: channel)
+                try channel.pipeline.syncOperations.addHandler(ArrivalWatch(clocks))
                 if result == .negotiated("h2") {
-                    try addHTTP2(to: channel, clock)
+                    try addHTTP2(to: channel, clocks)
                 } else {
-                    try addHTTP1(to: channel, clock)
+                    try addHTTP1(to: channel, clocks)
                 }
             }
         }
@@ -97,30 +97,23 @@ final class HTTPConnections: Sendable {
         return isAdmitted
     }
 
-    private func startClock(of channel: any Channel) -> RequestClock {
-        let clock = RequestClock(times.wholeRequest, on: channel.eventLoop) { channel.close(promise: nil) }
-        clock.start()
-        return clock
-    }
-
-    private func addHTTP1(to channel: any Channel, _ clock: RequestClock) throws {
+    private func addHTTP1(to channel: any Channel, _ clocks: ConnectionClocks) throws {
         let pipeline = channel.pipeline.syncOperations
         var limits = NIOHTTPDecoderLimitConfiguration()
         (limits.maxHeaderFieldSize, limits.maxHeaderListSize) = (Self.maximumHeaderBytes, Self.maximumHeaderBytes)
         limits.maxHeaderFieldCount = Self.maximumHeaders
         let sent = SentAnswers()
         try pipeline.addHandler(sent)
-        try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
         try pipeline.configureHTTPServerPipeline(
             withErrorHandling: true,
             withEncoderConfiguration: .init(),
             withDecoderLimitConfiguration: limits
         )
         try pipeline.addHandler(RequestGate.handler())
-        try pipeline.addHandler(HTTP1Connection(self, on: channel, sent: sent, clock: clock))
+        try pipeline.addHandler(HTTP1Connection(self, on: channel, sent: sent, clocks: clocks))
     }
 
-    private func addHTTP2(to channel: any Channel, _ clock: RequestClock) throws {
+    private func addHTTP2(to channel: any Channel, _ clocks: ConnectionClocks) throws {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.hardStreamLimit),
@@ -134,12 +127,11 @@ final class HTTPConnections: Sendable {
         let sent = SentAnswers()
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(sent)
-        try pipeline.addHandler(IdleStateHandler(allTimeout: times.idle))
         try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
         try pipeline.addHandler(
             NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)
         )
-        try pipeline.addHandler(HTTP2Connection(self, on: channel, sent: sent, clock: clock))
+        try pipeline.addHandler(HTTP2Connection(self, on: channel, sent: sent, clocks: clocks))
     }
 }
 

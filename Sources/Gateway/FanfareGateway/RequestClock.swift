@@ -65,23 +65,49 @@ final class RequestClock {
     }
 }
 
-/// Tells a clock of the bytes that come.
-final class ArrivalWatch: ChannelInboundHandler {
+/// The clocks of a connection.
+struct ConnectionClocks {
+    let request: RequestClock
+    /// Of a connection on which no bytes come or go.
+    let idle: RequestClock
+
+    init(_ times: HTTPTimes, of channel: any Channel) {
+        request = RequestClock(times.wholeRequest, on: channel.eventLoop) { channel.close(promise: nil) }
+        idle = RequestClock(times.idle, on: channel.eventLoop) { channel.close(promise: nil) }
+        request.start()
+        idle.start()
+    }
+}
+
+/// Tells the clocks of a connection of the bytes that come and go.
+final class ArrivalWatch: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
+    typealias OutboundIn = NIOAny
 
-    private let clock: RequestClock
+    private let clocks: ConnectionClocks
 
-    init(_ clock: RequestClock) { self.clock = clock }
+    init(_ clocks: ConnectionClocks) { self.clocks = clocks }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        clock.bytesCame()
+        clocks.request.bytesCame()
+        clocks.idle.start()
         context.fireChannelRead(data)
     }
 
+    func flush(context: ChannelHandlerContext) {
+        clocks.idle.start()
+        context.flush()
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
-        clock.end()
+        end()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { clock.end() }
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    private func end() {
+        clocks.request.end()
+        clocks.idle.end()
+    }
 }

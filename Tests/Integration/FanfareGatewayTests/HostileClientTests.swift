@@ -29,6 +29,16 @@ import Testing
         }
     }
 
+    @Test func connectionWithoutRequestsIsClosed() async throws {
+        let times = HTTPTimes(wholeRequest: .hours(1), answer: .hours(1), idle: .milliseconds(300))
+        try await TestServer.run(times: times) { server in
+            let peer = try RawPeer(port: server.port)
+            try peer.send(Self.request())
+            #expect(try peer.answer().status == 200)
+            #expect(try peer.readToEnd().isEmpty)
+        }
+    }
+
     @Test func timeOfANextRequestBeginsWithItsFirstByte() async throws {
         try await TestServer.run(times: Self.short) { server in
             let (slow, idle) = (try RawPeer(port: server.port), try RawPeer(port: server.port))

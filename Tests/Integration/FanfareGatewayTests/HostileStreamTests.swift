@@ -134,6 +134,20 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/", "/wait"])
+    func connectionWithoutFramesEnds(path: String) async throws {
+        let times = HTTPTimes(wholeRequest: .hours(1), answer: .hours(1), idle: .milliseconds(300))
+        try await TestServer.run(times: times) { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.acknowledge()
+            try peer.send(peer.request(1, path))
+            let frames = try peer.readToEnd()
+            // With a request that waits, the client counts as lost.
+            #expect(frames.contains { $0.type == FramePeer.goAway && $0.code == 0 } == (path == "/"))
+            try TestServer.wait("the server to see it") { server.leaves.all == (path == "/" ? [] : ["/wait"]) }
+        }
+    }
+
     @Test func hugeHeadersEndTheConnection() async throws {
         try await TestServer.run { server in
             let peer = try FramePeer(port: server.port)
