@@ -16,6 +16,14 @@ struct RedisInfoTests {
         #expect(RedisInfo("").calls.isEmpty)
     }
 
+    @Test func timesAreOfTheCommandsThatClientsCall() {
+        #expect(commands.microseconds == ["xadd": 8, "xinfo|groups": 9])
+        let before = ["evalsha": 1_000, "fcall": 500]
+        let after = ["evalsha": 9_000, "xread": 2_000, "fcall": 20_500, "xreadgroup": 4_000, "hset": 7_000]
+        let figures = CommandTimes.figures(after, since: before, sends: 1_000)
+        #expect(figures == ["redis_gateway_us_per_send": 10, "redis_worker_us_per_send": 24])
+    }
+
     @Test func keyBytesLeaveOutBuffers() throws {
         let memory =
             "# Memory\r\nused_memory:1000\r\nused_memory_human:1K\r\nmem_clients_normal:300\r\nmem_aof_buffer:20\r\n"

@@ -12,14 +12,19 @@ struct RedisInfo {
     }
 
     /// Calls of each command since the server started, those of scripts and functions included; of section `commandstats`.
-    var calls: [String: Int] {
+    var calls: [String: Int] { commands("calls=") }
+
+    /// Microseconds that each command took; a script's are also those of the commands it called.
+    var microseconds: [String: Int] { commands("usec=") }
+
+    private func commands(_ field: String) -> [String: Int] {
         let prefix = "cmdstat_"
-        var calls: [String: Int] = [:]
+        var numbers: [String: Int] = [:]
         for (name, value) in values where name.hasPrefix(prefix) {
-            let count = value.split(separator: ",").first { $0.hasPrefix("calls=") }?.dropFirst("calls=".count)
-            calls[String(name.dropFirst(prefix.count))] = count.flatMap { Int($0) }
+            let number = value.split(separator: ",").first { $0.hasPrefix(field) }?.dropFirst(field.count)
+            numbers[String(name.dropFirst(prefix.count))] = number.flatMap { Int($0) }
         }
-        return calls
+        return numbers
     }
 
     /// Bytes of all keys and what Redis needs to find them; of section `memory`.
