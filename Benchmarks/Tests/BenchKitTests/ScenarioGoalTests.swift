@@ -87,6 +87,21 @@ struct ScenarioGoalTests {
         )
     }
 
+    /// 100,000 messages in 21 seconds are 4,762 a second, in 22 seconds 4,545.
+    @Test(arguments: [(21.0, 14.0), (22, nil)])
+    func gatewayCostsRedisWhatItDoesAtTheRateOfTheBound(seconds: Double, figure: Double?) {
+        var bytes = sample(cpu: 1, figures: ["sends_per_core_second": 5_100])
+        (bytes.wallSeconds, bytes.redisCPUSeconds) = (seconds, 1.4)
+        let runs = [
+            "h2load": [sample(cpu: 1, figures: ["sends_per_core_second": 9_000])], "sdk-bytes": [bytes],
+            "paced": [sample(cpu: 1, figures: ["p99_ms": 16.5])], "worker": [sample(cpu: 1, figures: ["p99_ms": 5])],
+        ]
+        let report = scenario("gateway", runs, [.rate, .redis, GatewayScenario.core, LatencyScenario.p99])
+        let goals = GatewayScenario.goals(report, direct: "worker")
+        #expect(goals.map(\.figure) == [9_000, nil, 5_100, figure, 11.5])
+        #expect(goals.map(\.verdict) == [.missed, .unmeasured, .met, figure == nil ? .unmeasured : .met, .missed])
+    }
+
     @Test func mixIsWithoutTheCostOfWaiting() {
         func reading(_ wall: Double, cpu: Double, redis: Double, sink: Double?) -> Reading {
             Reading(

@@ -1,12 +1,13 @@
 /// A gateway before one worker, and a client that sends one message a request. The CPU is the gateway's.
 struct GatewayContender: Contender {
-    enum Client: String {
-        /// nghttp2's load generator, as fast as the gateway answers. No two requests that wait are equal.
+    enum Client: Equatable {
+        /// nghttp2's load generator, as fast as the gateway answers. No two requests that wait are equal, but all have one
+        /// token, so that each becomes a job of its own.
         case h2load
-        /// The same at an even rate.
-        case paced
         /// `send_each_for_multicast` of firebase-admin for Python, 500 messages a call.
         case sdk
+        /// The bytes of `sdk` at an even rate; see ``WrkClient``.
+        case bytes(rate: Int, seconds: Int)
     }
 
     let name: String
@@ -14,24 +15,29 @@ struct GatewayContender: Contender {
     private let client: Client
     private let bench: Bench
     private let sink: Sink
-    /// Requests a second of `paced`.
-    private let rate: Int
-    private let seconds: Int
 
-    init(_ client: Client, _ bench: Bench, sink: Sink, rate: Int = 0, seconds: Int = 0) {
-        name = client.rawValue
+    init(_ name: String, _ client: Client, _ bench: Bench, sink: Sink) {
+        self.name = name
         summary =
             switch client {
-            case .h2load: "h2load, \(bench.options.lanes) connections of \(bench.options.streams) streams"
-            case .paced: "h2load, \(rate) requests a second"
+            case .h2load: "h2load, \(bench.options.lanes) connections of \(bench.options.streams) streams, one token"
             case .sdk: "firebase-admin's send_each_for_multicast, 500 messages a call"
+            case .bytes(let rate, _): "wrk with the bytes of firebase-admin, \(rate) requests a second"
             }
-        (self.client, self.bench, self.sink, self.rate, self.seconds) = (client, bench, sink, rate, seconds)
+        (self.client, self.bench, self.sink) = (client, bench, sink)
     }
 
-    /// - Parameter sends: not used by `paced`: the time is given.
+    /// What a client did.
+    private struct Load {
+        var sends: Int
+        var cpuNs: Int
+        /// nil where the whole life of the client counts.
+        var seconds: Double?
+        var figures: [String: Double] = [:]
+    }
+
+    /// - Parameter sends: not used by `bytes`: the time is given.
     func run(sends: Int) throws -> RunSample {
-        let sends = client == .paced ? rate * seconds : sends
         let fleet = try bench.fleet(sink.target)
         defer { fleet.stop() }
         try fleet.warmUp(bench.options.warmUp, limitSeconds: bench.options.limitSeconds)
@@ -43,44 +49,70 @@ struct GatewayContender: Contender {
             in: bench.workspace
         )
         defer { gateway.stop(in: bench.workspace) }
+        _ = try warmUp(gateway, sends: max(500, sends / 20))
         let mark = try fleet.results.mark()
-        _ = try ask(gateway, sends: max(500, sends / 20), isPaced: false)
         let warm = try gateway.cpuNs()
-        let (clientNs, reading) = try fleet.meter(sink: sink) {
-            try ask(gateway, sends: sends, isPaced: client == .paced)
-        }
+        let times = try fleet.redis.info("commandstats").microseconds
+        let (load, reading) = try fleet.meter(sink: sink) { try ask(gateway, sends: sends) }
+        let timesAfter = try fleet.redis.info("commandstats").microseconds
         let cpuSeconds = Double(try gateway.cpuNs() - warm) / 1e9
-        let figures = client == .paced ? try times() : [:]
-        var sample = reading.sample(sends: sends, figures: figures)
+        var sample = reading.sample(sends: load.sends, figures: load.figures)
+        sample.wallSeconds = load.seconds ?? reading.wallSeconds
         (sample.cpuSeconds, sample.startUpCPUSeconds) = (cpuSeconds, Double(warm) / 1e9)
         sample.peakMemoryMegabytes = try gateway.peakMemoryMegabytes()
-        sample.figures[GatewayScenario.worker.name] = 1e6 * reading.cpuSeconds / Double(sends)
-        sample.figures[GatewayScenario.client.name] = Double(clientNs) / 1e3 / Double(sends)
-        sample.figures[GatewayScenario.core.name] = Double(sends) / cpuSeconds
-        try check(fleet, since: mark, sends: sends + max(500, sends / 20))
+        let jobs = try jobs(fleet, since: mark, sends: load.sends)
+        sample.figures.merge(CommandTimes.figures(timesAfter, since: times, sends: load.sends)) { $1 }
+        sample.figures.merge(
+            [
+                GatewayScenario.worker.name: 1e6 * reading.cpuSeconds / Double(load.sends),
+                GatewayScenario.client.name: Double(load.cpuNs) / 1e3 / Double(load.sends),
+                GatewayScenario.core.name: Double(load.sends) / cpuSeconds,
+                GatewayScenario.joined.name: Double(load.sends) / Double(jobs),
+            ]
+        ) { $1 }
         try fleet.drain()
         return sample
     }
 
-    private func times() throws -> [String: Double] {
-        try LatencyScenario.figures(PacedH2LoadContender.milliseconds(bench.workspace.read("h2load-times.tsv")))
-    }
-
     /// Every request is a recipient that was sent to.
-    private func check(_ fleet: Fleet, since mark: ResultStream.Mark, sends: Int) throws {
+    /// - Returns: how many jobs they became.
+    private func jobs(_ fleet: Fleet, since mark: ResultStream.Mark, sends: Int) throws -> Int {
         var sent = 0
+        var jobs: Set<String> = []
         try fleet.results.read(since: mark) { entry in
             sent += ResultStream.occurrences(of: "\"status\":\"sent\"", in: entry.results)
+            jobs.insert(entry.job)
         }
         guard sent == sends else { throw BenchError.failed("\(sent) results of \(sends) requests were sent") }
+        return jobs.count
+    }
+
+    private func warmUp(_ gateway: GatewayProcess, sends: Int) throws {
+        switch client {
+        case .h2load: _ = try load(gateway, sends: sends)
+        case .sdk: _ = try callSDK(gateway, sends: sends)
+        case .bytes(let rate, _): _ = try send(gateway, rate: rate, seconds: 1, first: 900_000_000)
+        }
+    }
+
+    private func ask(_ gateway: GatewayProcess, sends: Int) throws -> Load {
+        switch client {
+        case .h2load: Load(sends: sends, cpuNs: try load(gateway, sends: sends))
+        case .sdk: Load(sends: sends, cpuNs: try callSDK(gateway, sends: sends))
+        case .bytes(let rate, let seconds): try send(gateway, rate: rate, seconds: seconds, first: 0)
+        }
+    }
+
+    private func send(_ gateway: GatewayProcess, rate: Int, seconds: Int, first: Int) throws -> Load {
+        let wrk = WrkClient(origin: gateway.origin, key: gateway.key, workspace: bench.workspace)
+        let (outcome, cpuNs) = try wrk.run(rate: rate, seconds: seconds, first: first)
+        let measures = [LatencyScenario.p50, LatencyScenario.p99, LatencyScenario.p999].map(\.name)
+        let figures = Dictionary(uniqueKeysWithValues: zip(measures, outcome.milliseconds))
+        return Load(sends: outcome.sends, cpuNs: cpuNs, seconds: outcome.seconds, figures: figures)
     }
 
     /// - Returns: the client's CPU, nanoseconds.
-    private func ask(_ gateway: GatewayProcess, sends: Int, isPaced: Bool) throws -> Int {
-        client == .sdk ? try callSDK(gateway, sends: sends) : try load(gateway, sends: sends, isPaced: isPaced)
-    }
-
-    private func load(_ gateway: GatewayProcess, sends: Int, isPaced: Bool) throws -> Int {
+    private func load(_ gateway: GatewayProcess, sends: Int) throws -> Int {
         let (options, workspace) = (bench.options, bench.workspace)
         let body = try workspace.write(Payload.body(token: Payload.token(0)), to: "h2load-body.json")
         let path = "\(gateway.origin)/v1/projects/\(Sink.project)/messages:send"
@@ -88,15 +120,11 @@ struct GatewayContender: Contender {
             (0..<2_000).map { "\(path)?number=\($0)\n" }.joined(),
             to: "h2load-addresses.txt"
         )
-        var arguments = [
+        let arguments = [
             "-n", "\(sends)", "-c", "\(options.lanes)", "-m", "\(options.streams)", "-t", "1", "-d", body, "-i",
             addresses,
             "-H", "Authorization: Bearer \(gateway.key)", "-H", "Content-Type: application/json",
         ]
-        if isPaced {
-            let log = try workspace.write("", to: "h2load-times.tsv")
-            arguments += ["--rps", "\(max(1, rate / options.lanes))", "--log-file", log]
-        }
         let child = try Child("h2load", try Tool.h2load.found(), arguments, in: workspace)
         let ended = try child.finish(seconds: options.limitSeconds)
         let said = workspace.read(child.outputFile)
@@ -106,6 +134,7 @@ struct GatewayContender: Contender {
         return ended.cpuNs
     }
 
+    /// - Returns: the client's CPU, nanoseconds.
     private func callSDK(_ gateway: GatewayProcess, sends: Int) throws -> Int {
         let script = try bench.workspace.write(Self.script, to: "send-each.py")
         let child = try Child(
@@ -130,9 +159,10 @@ struct GatewayContender: Contender {
                 return google.oauth2.credentials.Credentials(token=key)
         firebase_admin.initialize_app(Key(), {"projectId": project})
         for first in range(0, int(count), 500):
-            tokens = [f"{number:011d}aBcDeFgHiJk:APA91b" + 15 * "x9Yz_w-3" for number in range(first, min(first + 500, int(count)))]
+            tokens = [f"{number:011d}aBcDeFgHiJk:APA91b" + 15 * "x9Yz_w-3" + "Qd" for number in range(first, min(first + 500, int(count)))]
             message = messaging.MulticastMessage(
-                tokens=tokens, notification=messaging.Notification(title="Your order is on its way", body="It arrives today"),
+                tokens=tokens, android=messaging.AndroidConfig(priority="high"), notification=messaging.Notification(
+                    title="Your order is on its way", body="It arrives today between 14:00 and 16:00."),
                 data={"order": "4711", "screen": "tracking"})
             answer = messaging.send_each_for_multicast(message)
             if answer.failure_count:

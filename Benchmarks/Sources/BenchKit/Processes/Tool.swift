@@ -12,6 +12,7 @@ struct Tool: Sendable {
     static let redisServer = Tool(name: "redis-server", package: "redis-server")
     static let openssl = Tool(name: "openssl", package: "openssl")
     static let h2load = Tool(name: "h2load", package: "nghttp2-client")
+    static let wrk = Tool(name: "wrk", package: "wrk")
 
     /// What draws a chart as PNG.
     static let rsvgConvert = Tool(name: "rsvg-convert", package: "librsvg2-bin")

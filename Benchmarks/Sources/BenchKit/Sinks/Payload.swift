@@ -30,6 +30,13 @@ enum Payload {
     /// The request of one send, as the worker writes it.
     static func body(token: String) -> String { "{\"message\":{\(messageFields),\"token\":\"\(token)\"}}" }
 
+    /// The request of one send, as firebase-admin for Python writes it.
+    static func sdkBody(token: String) -> String {
+        #"{"message": {"android": {"priority": "high"}, "data": {"order": "4711", "screen": "tracking"}, "#
+            + #""notification": {"body": "It arrives today between 14:00 and 16:00.", "#
+            + #""title": "Your order is on its way"}, "token": "\#(token)"}}"#
+    }
+
     static var headers: [String] {
         ["Authorization: Bearer \(Sink.accessToken)", "Content-Type: application/json; charset=utf-8"]
     }
