@@ -71,8 +71,8 @@ enum GatewayScenario: Scenario {
         let (paced, pushed) = (
             report.median(LatencyScenario.p99, of: "paced"), report.median(LatencyScenario.p99, of: direct)
         )
-        // A message costs Redis less the more of them share a job, so another rate has another cost.
-        let isReached = (report.median(.rate, of: "sdk-bytes") ?? 0) >= 0.95 * Double(wantedRate)
+        // The fewer messages share a job, the more each costs Redis: at a lower rate the figure is too high, never too low.
+        let isReached = (report.median(.rate, of: "sdk-bytes") ?? 0) >= 0.85 * Double(wantedRate)
         return [
             Goal(
                 "messages a second on one core of the gateway, h2load",
