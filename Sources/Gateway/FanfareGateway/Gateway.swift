@@ -53,7 +53,6 @@ public struct Gateway<Redis: RedisSending>: Sendable {
         )
         desk = SendDesk(
             records: records,
-            maximumWaiting: options.maximumWaiting,
             meters: meters,
             logger: logger,
             inputs: inputs

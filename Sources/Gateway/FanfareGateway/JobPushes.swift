@@ -32,6 +32,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     let entryCheck: @Sendable (_ project: String) -> EntryCheck
     /// Whether Redis may have run the command that ended with the error.
     let mayBeApplied: @Sendable (any Error) -> Bool
+    let nowNs: @Sendable () -> UInt64
     let newJobID: @Sendable () -> String
     let meters: GatewayMetrics
     let logger: Logger
@@ -40,9 +41,8 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     private let waits: WaitingRequests
     private let own = WaitingRequests(maximum: .max)
 
-    /// A push that may have been lost is repeated: its id makes that harmless.
-    private static var tries: Int { 25 }
-    private static var repeatPause: Duration { .milliseconds(200) }
+    /// How long a push is tried.
+    private static var pushNs: UInt64 { 5_000_000_000 }
     private static var firstLook: Duration { .milliseconds(20) }
     private static var longestLook: Duration { .milliseconds(500) }
     /// Each request that waits makes all looks rarer, so that Redis is asked at most 10,000 times a second.
@@ -51,7 +51,8 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     init(records: RequestRecords<Redis>, meters: GatewayMetrics, logger: Logger, inputs: GatewayInputs) {
         (redis, prefix, self.records) = (records.redis, records.prefix, records)
         (self.meters, self.logger) = (meters, logger)
-        (mayBeApplied, entryCheck, newJobID) = (inputs.mayBeApplied, inputs.entryCheck, inputs.newJobID)
+        (mayBeApplied, entryCheck) = (inputs.mayBeApplied, inputs.entryCheck)
+        (nowNs, newJobID) = (inputs.nowNs, inputs.newJobID)
         waits = inputs.waits
     }
 
@@ -134,22 +135,23 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         _ project: String
     ) async -> Push {
         let entry = EntryPush(redis: redis, keys: ProjectKeys(prefix: prefix, project: project))
-        var isDoubtful = false
-        for _ in 0..<Self.tries {
+        var doubt = PushDoubt(untilNs: nowNs() + Self.pushNs)
+        while true {
             do {
                 try await entry.push(fields, id: id)
                 return .pushed
             } catch {
-                isDoubtful = isDoubtful || mayBeApplied(error)
                 logger.warning(
                     "A push failed.",
                     metadata: ["project": "\(project)", "job": "\(id)", "error": "\(error)"]
                 )
-                guard isDoubtful else { return .refused }
-                try? await Task.sleep(for: Self.repeatPause)
+                switch doubt.failed(mayBeApplied: mayBeApplied(error), nowNs: nowNs()) {
+                case .again(let pauseMs): try? await Task.sleep(for: .milliseconds(pauseMs))
+                case .refused: return .refused
+                case .unknown: return .unknown
+                }
             }
         }
-        return .unknown
     }
 
     private func pushed(_ id: String, _ project: String) -> WebReply {

@@ -74,7 +74,7 @@ extension SendDesk {
             for (request, _) in job.requests {
                 state.add(state.ledger.markPushed(request), project: project)
                 // What is in Redis is not pushed again.
-                state.members[request]?.send.key.message = []
+                state.members[request]?.send.releaseMessage()
             }
         }
         writing.call()
@@ -101,7 +101,7 @@ extension SendDesk {
                 } else {
                     state.ledger.forget(request)
                 }
-                return state.members.removeValue(forKey: request)
+                return take(request, &state)
             }
         }
         writing.call()
@@ -205,7 +205,7 @@ extension SendDesk {
     private func answerAgain(_ request: UInt64, _ answer: ServedAnswer) {
         let member = state.withLockedValue { state in
             state.ledger.forget(request)
-            return state.members.removeValue(forKey: request)
+            return take(request, &state)
         }
         member?.send.tally.markRepeated()
         member?.onEnd(.answered(answer))

@@ -23,9 +23,17 @@ struct WantedSend: Sendable {
     var earlier: JobStatus?
     /// What its request adds to the metrics.
     let tally: RequestTally
+    /// Counts the body of the request as long as the send holds much of it.
+    var body: (any AnyObject & Sendable)?
 }
 
 extension WantedSend {
+    /// Keeps only what the answer needs: the recipients. A list of them counts on.
+    mutating func releaseMessage() {
+        key.message = []
+        if recipients.count == 1 { body = nil }
+    }
+
     /// Whether results belong to the recipients. A client's id may belong to another job, which some producer pushed.
     fileprivate func isOf(_ results: [ServedResult?]) -> Bool {
         guard recordKey == nil, job == nil, key.kind == .token || key.kind == .fid else { return true }
@@ -118,7 +126,8 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     let logger: Logger
     private let redis: Redis
     private let prefix: String
-    private let maximumWaiting: Int
+    /// The requests of every API that wait.
+    private let waits: WaitingRequests
     let newJobID: @Sendable () -> String
     /// Wakes the reading of results when a request begins to wait.
     let reading = WakeUp()
@@ -129,15 +138,14 @@ final class SendDesk<Redis: RedisSending>: Sendable {
 
     init(
         records: RequestRecords<Redis>,
-        maximumWaiting: Int,
         meters: GatewayMetrics,
         logger: Logger,
         inputs: GatewayInputs
     ) {
         (redis, prefix) = (records.redis, records.prefix)
-        (self.records, self.maximumWaiting, self.logger) = (records, maximumWaiting, logger)
+        (self.records, self.meters, self.logger) = (records, meters, logger)
         (mayBeApplied, nowNs, newJobID) = (inputs.mayBeApplied, inputs.nowNs, inputs.newJobID)
-        self.meters = meters
+        waits = inputs.waits
         tail = ResultTail(redis: redis, prefix: prefix, logger: logger)
     }
 
@@ -161,7 +169,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     func send(_ send: WantedSend, as request: UInt64, onEnd: @escaping OnEnd) {
         let (jobs, end): ([NamedJob], SendEnd?) = state.withLockedValue { state in
             if state.early.removeValue(forKey: request) == true { return ([], .left) }
-            guard state.members.count < maximumWaiting else {
+            guard waits.enter() else {
                 return ([], .unavailable("too many requests wait for their results"))
             }
             state.members[request] = Member(send: send, deadlineNs: nowNs() + send.waitNs, onEnd: onEnd)
@@ -189,6 +197,13 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         return jobs
     }
 
+    /// The request waits no more.
+    func take(_ request: UInt64, _ state: inout State) -> Member? {
+        guard let member = state.members.removeValue(forKey: request) else { return nil }
+        waits.leave()
+        return member
+    }
+
     /// A job of one request.
     static func job(of request: UInt64, _ send: WantedSend) -> Job {
         let requests = [(request: request, indices: 0..<Int64(send.recipients.count))]
@@ -198,7 +213,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     /// The client of a request left: its job continues without it. Of a request that has ended, it changes nothing.
     func leave(_ request: UInt64) {
         let member: Member? = state.withLockedValue { state in
-            guard let member = state.members.removeValue(forKey: request) else {
+            guard let member = take(request, &state) else {
                 if state.early[request] != nil { state.early[request] = true }
                 return nil
             }
@@ -285,10 +300,10 @@ final class SendDesk<Redis: RedisSending>: Sendable {
             return actions.compactMap { action in
                 switch action {
                 case .answer(let request, let place, let results):
-                    guard let member = state.members.removeValue(forKey: request) else { return nil }
+                    guard let member = take(request, &state) else { return nil }
                     return (member, member.send.isOf(results) ? .results(place, results) : .foreign(job: place.job))
                 case .reject(let request, let place, let problem):
-                    return state.members.removeValue(forKey: request).map {
+                    return take(request, &state).map {
                         ($0, .rejected(job: place.job, problem: problem))
                     }
                 }

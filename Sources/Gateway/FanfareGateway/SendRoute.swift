@@ -80,7 +80,8 @@ struct SendRoute<Redis: RedisSending>: Sendable {
             job: wanted.job,
             waitNs: UInt64(wanted.options.waitMs) * 1_000_000,
             recordKey: ownID == nil ? desk.records.key(of: identity, project: project) : nil,
-            tally: call.tally
+            tally: call.tally,
+            body: request.held
         )
         let number = desk.begin()
         let waiting = Waiting(desk: desk, request: number, project: project, answer: answer, reply: reply)
