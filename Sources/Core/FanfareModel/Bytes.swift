@@ -16,13 +16,21 @@ extension UInt8 {
         default: nil
         }
     }
+
+    /// The digit of a value below 16, in lower case.
+    fileprivate var hexadecimalDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 }
 
 extension Collection<UInt8> {
     /// Two hexadecimal digits for each byte, in lower case.
     public var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * count)
+        for byte in self {
+            text.append((byte >> 4).hexadecimalDigit)
+            text.append((byte & 15).hexadecimalDigit)
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -7,14 +7,14 @@ internal import StreamWire
 /// Writes and deletes audiences: lists of Redis that jobs name.
 ///
 /// An audience is written in pieces to a draft that expires, and appears whole or not at all.
-struct AudienceRoute<Redis: RedisSending>: Sendable {
+struct AudienceRoute: Sendable {
     /// Of an audience, inflated.
     static var maximumBytes: Int { 1 << 30 }
     private static var pieceElements: Int { 1_000 }
     private static var pieceBytes: Int { 1 << 20 }
     private static var draftMs: Int64 { 600_000 }
 
-    let redis: Redis
+    let redis: CountedRedis
     let newID: @Sendable () -> String
 
     /// - Parameter body: nil for a request whose body was not read.

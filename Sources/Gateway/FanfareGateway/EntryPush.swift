@@ -5,8 +5,8 @@ internal import StreamWire
 ///
 /// The notes are a sorted set; see ``ProjectKeys/pushed``. Workers read entries in order, so the newest notes, as many as
 /// entries wait, belong to entries that no worker has read. Each push deletes some of the others.
-struct EntryPush<Redis: RedisSending>: Sendable {
-    let redis: Redis
+struct EntryPush: Sendable {
+    let redis: CountedRedis
     let keys: ProjectKeys
 
     /// The notes end so long after the last push, in milliseconds: 30 days.

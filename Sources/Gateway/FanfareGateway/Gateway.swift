@@ -14,13 +14,13 @@ internal import ServiceLifecycle
 ///
 /// It is a producer and a reader of Redis: it holds no credential of Google and never sends to FCM. Any number of gateways may
 /// run beside each other; none keeps what another one needs.
-public struct Gateway<Redis: RedisSending>: Sendable {
+public struct Gateway: Sendable {
     private let options: GatewayOptions
     private let logger: Logger
-    private let redis: CountedRedis<Redis>
-    private let desk: SendDesk<CountedRedis<Redis>>
+    private let redis: CountedRedis
+    private let desk: SendDesk
     private let gate: NIOLockedValueBox<KeyGate>
-    private let routes: GatewayRoutes<CountedRedis<Redis>>
+    private let routes: GatewayRoutes
     /// nil for plain HTTP.
     private let tls: NIOLockedValueBox<TLSServerContext>?
     private let meters: GatewayMetrics
@@ -32,7 +32,7 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     public init(
         options: GatewayOptions,
         keys: KeyTable,
-        redis: Redis,
+        redis: any RedisSending,
         registry: MetricRegistry,
         health: GatewayHealth,
         logger: Logger,
@@ -110,11 +110,11 @@ public struct Gateway<Redis: RedisSending>: Sendable {
     /// - Throws: a `ListenError` if it cannot listen.
     public func run(stops: AsyncStream<Void>, onListening: @escaping @Sendable (_ port: Int) -> Void) async throws {
         let responder = Responder(
-            maximumBodyBytes: GatewayRoutes<CountedRedis<Redis>>.maximumBodyBytes,
+            maximumBodyBytes: GatewayRoutes.maximumBodyBytes,
             reads: { [routes] in routes.reads($0, path: $1) },
-            needsKey: GatewayRoutes<CountedRedis<Redis>>.needsKey,
+            needsKey: GatewayRoutes.needsKey,
             respond: { [routes] in routes.begin($0, $1) },
-            maximumStreamedBytes: GatewayRoutes<CountedRedis<Redis>>.maximumStreamedBytes,
+            maximumStreamedBytes: GatewayRoutes.maximumStreamedBytes,
             stream: { [routes] in await routes.answer($0, $1) }
         )
         let connections = HTTPConnections(responder: responder, maximumConnections: options.maximumConnections)

@@ -36,7 +36,7 @@ public final class GatewayHealth: Sendable {
     func stop() { state.withLockedValue { $0.isStopping = true } }
 
     /// Asks Redis once a second whether it is there, until the task is cancelled. Logs changes only.
-    func watch<Redis: RedisSending>(_ redis: Redis, _ meters: GatewayMetrics, _ logger: Logger) async {
+    func watch(_ redis: CountedRedis, _ meters: GatewayMetrics, _ logger: Logger) async {
         // Redis may leave a command open for seconds.
         async let beating: Void = keepBeating()
         var isKnown: Bool?
@@ -63,8 +63,8 @@ public final class GatewayHealth: Sendable {
 }
 
 /// A connection to Redis whose errors are counted.
-struct CountedRedis<Redis: RedisSending>: RedisSending {
-    let redis: Redis
+struct CountedRedis: RedisSending {
+    let redis: any RedisSending
     let meters: GatewayMetrics
 
     func reply(to command: RedisCommand) async throws -> RedisValue {

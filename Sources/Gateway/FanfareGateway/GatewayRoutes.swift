@@ -5,13 +5,13 @@ internal import FanfareModel
 internal import NIOConcurrencyHelpers
 
 /// Answers requests: admits their key, and hands them to what serves their ``GatewayPath``.
-struct GatewayRoutes<Redis: RedisSending>: Sendable {
+struct GatewayRoutes: Sendable {
     let gate: NIOLockedValueBox<KeyGate>
-    let v1: V1Route<Redis>
-    let legacy: LegacyRoute<Redis>
-    let management: ManagementServing<Redis>
+    let v1: V1Route
+    let legacy: LegacyRoute
+    let management: ManagementServing
     let tokens: TokenRoute
-    let own: OwnRoutes<Redis>
+    let own: OwnRoutes
     /// Whether every client has the address of one proxy.
     let isBehindProxy: Bool
     let meters: GatewayMetrics
@@ -21,14 +21,14 @@ struct GatewayRoutes<Redis: RedisSending>: Sendable {
         case .v1: V1Request.maximumBytes
         case .token: TokenGrant.maximumBytes
         case .own(.jobs): JobRequest.maximumBytes
-        case .legacy, .management, .own, .other: LegacyRoute<Redis>.maximumBytes
+        case .legacy, .management, .own, .other: LegacyRoute.maximumBytes
         }
     }
 
     /// Bytes of a body that is read as it comes; nil for a body that is read whole.
     static func maximumStreamedBytes(_ request: WebRequest) -> Int? {
         guard request.method == "PUT", case .own(.audience) = GatewayPath(request.path) else { return nil }
-        return AudienceRoute<Redis>.maximumBytes
+        return AudienceRoute.maximumBytes
     }
 
     /// Begins to answer a request.

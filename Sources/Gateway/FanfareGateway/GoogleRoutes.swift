@@ -4,8 +4,8 @@ internal import FanfareHTTP
 internal import FanfareModel
 
 /// `POST /v1/projects/{p}/messages:send`.
-struct V1Route<Redis: RedisSending>: Sendable {
-    let sends: SendRoute<Redis>
+struct V1Route: Sendable {
+    let sends: SendRoute
 
     /// See ``SendRoute/send(_:_:answer:reply:)``.
     func begin(_ call: SendCall, _ reply: @escaping @Sendable (GatewayReply) -> Void) -> @Sendable () -> Void {
@@ -32,7 +32,7 @@ struct V1Route<Redis: RedisSending>: Sendable {
     }
 
     /// Makes the answer of a request to a project.
-    private static func answers(_ project: String) -> @Sendable (SendRoute<Redis>.End) -> ServedAnswer {
+    private static func answers(_ project: String) -> @Sendable (SendRoute.End) -> ServedAnswer {
         { end in
             switch end {
             case .fault(let fault):
@@ -52,8 +52,8 @@ struct V1Route<Redis: RedisSending>: Sendable {
 }
 
 /// `POST /fcm/send` and `/gcm/send`: the protocol that Google switched off in 2024.
-struct LegacyRoute<Redis: RedisSending>: Sendable {
-    let sends: SendRoute<Redis>
+struct LegacyRoute: Sendable {
+    let sends: SendRoute
     static var maximumBytes: Int { 1_048_576 }
 
     /// See ``SendRoute/send(_:_:answer:reply:)``.
@@ -92,7 +92,7 @@ struct LegacyRoute<Redis: RedisSending>: Sendable {
         }
     }
 
-    private static func answers(_ message: LegacyRequest) -> @Sendable (SendRoute<Redis>.End) -> ServedAnswer {
+    private static func answers(_ message: LegacyRequest) -> @Sendable (SendRoute.End) -> ServedAnswer {
         { end in
             switch end {
             case .fault(let fault): return message.refused(fault.reason)

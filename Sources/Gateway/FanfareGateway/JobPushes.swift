@@ -7,7 +7,7 @@ internal import Logging
 internal import StreamWire
 
 /// `POST /v1/projects/{p}/jobs`: checks a job, pushes it, and waits for its end where the client asks for that.
-struct JobPushes<Redis: RedisSending>: Sendable {
+struct JobPushes: Sendable {
     /// A job that keeps the rules of `EntryCheck`.
     private struct CheckedJob {
         var request: JobRequest
@@ -26,7 +26,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
         case unknown
     }
 
-    let redis: Redis
+    let redis: CountedRedis
     let prefix: String
     /// The checks of a job of a project, as its workers make them.
     let entryCheck: @Sendable (_ project: String) -> EntryCheck
@@ -36,7 +36,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     let newJobID: @Sendable () -> String
     let meters: GatewayMetrics
     let logger: Logger
-    private let records: RequestRecords<Redis>
+    private let records: RequestRecords
     /// All requests of the gateway that wait, and the ones of this API among them.
     private let waits: WaitingRequests
     private let own = WaitingRequests(maximum: .max)
@@ -48,7 +48,7 @@ struct JobPushes<Redis: RedisSending>: Sendable {
     /// Each request that waits makes all looks rarer, so that Redis is asked at most 10,000 times a second.
     private static var lookShare: Duration { .microseconds(100) }
 
-    init(records: RequestRecords<Redis>, meters: GatewayMetrics, logger: Logger, inputs: GatewayInputs) {
+    init(records: RequestRecords, meters: GatewayMetrics, logger: Logger, inputs: GatewayInputs) {
         (redis, prefix, self.records) = (records.redis, records.prefix, records)
         (self.meters, self.logger) = (meters, logger)
         (mayBeApplied, entryCheck) = (inputs.mayBeApplied, inputs.entryCheck)

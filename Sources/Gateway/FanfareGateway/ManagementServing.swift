@@ -4,8 +4,8 @@ internal import FanfareHTTP
 internal import FanfareModel
 
 /// Google's paths for topics and device groups; see ``ManagementRoute``.
-struct ManagementServing<Redis: RedisSending>: Sendable {
-    let sends: SendRoute<Redis>
+struct ManagementServing: Sendable {
+    let sends: SendRoute
 
     /// See ``SendRoute/send(_:_:answer:reply:)``.
     func begin(
@@ -18,7 +18,7 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
             return {}
         }
         let (request, project) = (sendCall.request, sendCall.project)
-        if let cause = request.bodyRefusal(LegacyRoute<Redis>.maximumBytes) {
+        if let cause = request.bodyRefusal(LegacyRoute.maximumBytes) {
             return end(ManagementAnswer.refusal(cause, route: route))
         }
         let call: ManagementCall
@@ -51,7 +51,7 @@ struct ManagementServing<Redis: RedisSending>: Sendable {
         _ call: ManagementCall,
         _ recipients: [String],
         _ project: String
-    ) -> @Sendable (SendRoute<Redis>.End) -> ServedAnswer {
+    ) -> @Sendable (SendRoute.End) -> ServedAnswer {
         let route = call.route
         return { end in
             switch end {

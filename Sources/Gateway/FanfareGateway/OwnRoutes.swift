@@ -7,12 +7,12 @@ internal import Logging
 internal import StreamWire
 
 /// Fanfare's own API; see ``OwnRoute``. It reads Redis as the commands and the dashboard do.
-struct OwnRoutes<Redis: RedisSending>: Sendable {
-    let redis: Redis
+struct OwnRoutes: Sendable {
+    let redis: CountedRedis
     let prefix: String
-    let served: ServedProjects<Redis>
-    let pushes: JobPushes<Redis>
-    let audiences: AudienceRoute<Redis>
+    let served: ServedProjects
+    let pushes: JobPushes
+    let audiences: AudienceRoute
     let logger: Logger
 
     private static var listReads: Int { 10_000 }
@@ -79,7 +79,7 @@ struct OwnRoutes<Redis: RedisSending>: Sendable {
         }
     }
 
-    private func jobOperator(_ project: String, by key: GatewayKey? = nil) -> FanfareOperator<Redis> {
+    private func jobOperator(_ project: String, by key: GatewayKey? = nil) -> FanfareOperator<CountedRedis> {
         let actor = key.map { "gateway key \($0.name)" } ?? ""
         return FanfareOperator(redis: redis, project: project, prefix: prefix, actor: actor)
     }

@@ -6,7 +6,7 @@ internal import StreamWire
 /// The records of requests in Redis; see ``DuplicateRule``.
 ///
 /// A hash for each fingerprint has a field for each request. A gateway lives while its key is there.
-struct RequestRecords<Redis: RedisSending>: Sendable {
+struct RequestRecords: Sendable {
     /// The earlier equal requests of a request that was to be pushed.
     struct Conflict: Sendable {
         var request: UInt64
@@ -17,7 +17,7 @@ struct RequestRecords<Redis: RedisSending>: Sendable {
     /// A request, its hash and its record.
     typealias Written = (request: UInt64, key: String, record: DuplicateRule.Record)
 
-    let redis: Redis
+    let redis: CountedRedis
     let prefix: String
     /// The id of this gateway.
     let gateway: String

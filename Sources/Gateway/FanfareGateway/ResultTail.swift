@@ -8,13 +8,13 @@ internal import StreamWire
 ///
 /// One reading serves all requests of a project. It is no consumer group: a gateway leaves nothing behind, and reads on
 /// after a lost connection where it was.
-actor ResultTail<Redis: RedisSending> {
+actor ResultTail {
     private struct Place {
         var results: String
         var dead: String
     }
 
-    private let redis: Redis
+    private let redis: CountedRedis
     private let prefix: String
     private let logger: Logger
     private var places: [String: Place] = [:]
@@ -23,7 +23,7 @@ actor ResultTail<Redis: RedisSending> {
     private static var page: Int { 20 }
     private static var pages: Int { 8 }
 
-    init(redis: Redis, prefix: String, logger: Logger) {
+    init(redis: CountedRedis, prefix: String, logger: Logger) {
         (self.redis, self.prefix, self.logger) = (redis, prefix, logger)
     }
 
@@ -59,7 +59,7 @@ actor ResultTail<Redis: RedisSending> {
     func read(
         _ project: String,
         isAwaited: @Sendable (_ job: String) -> Bool,
-        _ handle: @Sendable (WaitingTable<UInt64>.Event) -> Void
+        _ handle: @Sendable (WaitingTable.Event) -> Void
     ) async {
         guard var place = places[project] else { return }
         let keys = ProjectKeys(prefix: prefix, project: project)
@@ -93,7 +93,7 @@ actor ResultTail<Redis: RedisSending> {
         }
     }
 
-    nonisolated static func event(_ entry: ResultEntry, project: String) -> WaitingTable<UInt64>.Event {
+    nonisolated static func event(_ entry: ResultEntry, project: String) -> WaitingTable.Event {
         .results(project: project, job: entry.job, entry.results.map { (index: $0.index, result: ServedResult($0)) })
     }
 }

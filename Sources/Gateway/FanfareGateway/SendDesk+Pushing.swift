@@ -27,7 +27,7 @@ extension SendDesk {
                 try await tail.follow(key.project)
                 isSent = true
                 let conflicts = try await push(job, id, prepared, isPatient)
-                if conflicts.isEmpty { return pushed(job, id, isLate: lasts <= nowNs()) }
+                if conflicts.isEmpty { return pushed(job, id) }
                 job = remove(conflicts, from: job, id: id)
             } catch {
                 logger.warning(
@@ -48,7 +48,7 @@ extension SendDesk {
         _ id: String,
         _ prepared: PreparedJob?,
         _ isPatient: Bool
-    ) async throws -> [RequestRecords<Redis>.Conflict] {
+    ) async throws -> [RequestRecords.Conflict] {
         let project = job.key.project
         let (written, early) = state.withLockedValue { state in
             let written = job.requests.compactMap { request, _ in
@@ -57,7 +57,7 @@ extension SendDesk {
             let early = written.filter { $0.record.isOpen && state.ledger.hasUnwritten($0.key) }
             return (written, early)
         }
-        if !early.isEmpty { return early.map { RequestRecords<Redis>.Conflict(request: $0.request, entries: nil) } }
+        if !early.isEmpty { return early.map { RequestRecords.Conflict(request: $0.request, entries: nil) } }
         return try await records.push(
             job.key.job(to: job.recipients, id: id, prepared),
             written,
@@ -66,8 +66,7 @@ extension SendDesk {
         )
     }
 
-    /// - Parameter isLate: whether the deadlines of its requests are over, as without a wait.
-    private func pushed(_ job: Job, _ id: String, isLate: Bool) {
+    private func pushed(_ job: Job, _ id: String) {
         let project = job.key.project
         meters.pushed(recipients: job.recipients.count, key: job.key.key)
         state.withLockedValue { state in
@@ -78,22 +77,21 @@ extension SendDesk {
             }
         }
         writing.call()
-        handle(.pushed(project: project, job: id))
+        handle(.pushed(project: project, job: id, nowNs: nowNs()))
         let isRepeated = state.withLockedValue { state in
             job.requests.contains { state.members[$0.request]?.send.earlier != nil }
         }
         if isRepeated {
             let indices = 0..<Int64(job.recipients.count)
-            Task { await inquireRepeatedly(WaitingTable<UInt64>.Place(project: project, job: id, indices: indices)) }
+            Task { await inquireRepeatedly(WaitingTable.Place(project: project, job: id, indices: indices)) }
         }
-        if isLate { handle(.passed(nowNs: nowNs())) }
     }
 
     /// Ends all requests of a job of which Redis did not say that it took it.
     private func end(_ job: Job, with end: SendEnd) {
         let members = state.withLockedValue { state in
             job.requests.compactMap { request, _ -> Member? in
-                var actions: [WaitingTable<UInt64>.Action] = []
+                var actions: [WaitingTable.Action] = []
                 state.table.handle(.left(request), into: &actions)
                 if case .unknown = end {
                     // Its record may be there.
@@ -113,11 +111,11 @@ extension SendDesk {
     /// Removes requests that have earlier ones to look at.
     ///
     /// - Returns: the job of the others.
-    private func remove(_ conflicts: [RequestRecords<Redis>.Conflict], from job: Job, id: String) -> Job {
+    private func remove(_ conflicts: [RequestRecords.Conflict], from job: Job, id: String) -> Job {
         let removed = Set(conflicts.map(\.request))
         let rest = job.without(removed)
         state.withLockedValue { state in
-            var actions: [WaitingTable<UInt64>.Action] = []
+            var actions: [WaitingTable.Action] = []
             for (request, _) in job.requests { state.table.handle(.left(request), into: &actions) }
             state.enter(rest, id: id)
         }
@@ -213,13 +211,13 @@ extension SendDesk {
 
     /// Waits for the results of a job that an earlier request pushed.
     private func wait(_ request: UInt64, at place: DuplicateRule.Place, in project: String) async {
-        let awaited = WaitingTable<UInt64>.Place(project: project, job: place.job, indices: place.indices)
+        let awaited = WaitingTable.Place(project: project, job: place.job, indices: place.indices)
         state.withLockedValue { state in
             state.ledger.place(request, at: place)
             state.add(state.ledger.markPushed(request), project: project)
             guard let member = state.members[request] else { return }
             member.send.tally.markRepeated()
-            var actions: [WaitingTable<UInt64>.Action] = []
+            var actions: [WaitingTable.Action] = []
             state.table.handle(
                 .wait(request, awaited, deadlineNs: member.deadlineNs, isPushed: true),
                 into: &actions

@@ -48,7 +48,7 @@ enum SendEnd: Sendable {
     /// An equal request was answered so before.
     case answered(ServedAnswer)
     /// The results in the order of the recipients; nil for each that did not come in time.
-    case results(WaitingTable<UInt64>.Place, [ServedResult?])
+    case results(WaitingTable.Place, [ServedResult?])
     case rejected(job: String, problem: String)
     /// Nothing is in Redis.
     case unavailable(String)
@@ -73,7 +73,7 @@ enum SendEnd: Sendable {
 /// ``JoinWindow`` decides which requests are one job, ``WaitingTable`` who gets which result, ``RequestLedger`` and
 /// ``EqualRequest`` what equal requests find in Redis. A request that waits holds no task: its end is called back.
 /// ``run()`` keeps their deadlines and reads results.
-final class SendDesk<Redis: RedisSending>: Sendable {
+final class SendDesk: Sendable {
     /// Called once with the end of a send, on any thread.
     typealias OnEnd = @Sendable (SendEnd) -> Void
 
@@ -84,10 +84,10 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     }
 
     struct State {
-        var window = JoinWindow<UInt64>()
+        var window = JoinWindow()
         /// Whether a task waits for the end of the next window.
         var isWindowTimed = false
-        var table = WaitingTable<UInt64>()
+        var table = WaitingTable()
         var ledger = RequestLedger()
         /// Records to change in Redis, the oldest first, by project.
         var changes: [String: [RequestLedger.Change]] = [:]
@@ -97,12 +97,12 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         var newest: UInt64 = 0
 
         /// The requests of a job wait for its results from now on.
-        mutating func enter(_ job: JoinWindow<UInt64>.Job, id: String) {
-            var actions: [WaitingTable<UInt64>.Action] = []
+        mutating func enter(_ job: JoinWindow.Job, id: String) {
+            var actions: [WaitingTable.Action] = []
             for (request, indices) in job.requests {
                 ledger.place(request, at: DuplicateRule.Place(job: id, indices: indices))
                 guard let member = members[request] else { continue }
-                let place = WaitingTable<UInt64>.Place(project: job.key.project, job: id, indices: indices)
+                let place = WaitingTable.Place(project: job.key.project, job: id, indices: indices)
                 let deadlineNs = member.deadlineNs
                 table.handle(.wait(request, place, deadlineNs: deadlineNs, isPushed: false), into: &actions)
             }
@@ -113,18 +113,18 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         }
     }
 
-    typealias Job = JoinWindow<UInt64>.Job
+    typealias Job = JoinWindow.Job
     typealias NamedJob = (id: String, job: Job, push: PreparedJob?)
 
     let state = NIOLockedValueBox(State())
-    let records: RequestRecords<Redis>
+    let records: RequestRecords
     /// Whether Redis may have run the command that ended with the error.
     let mayBeApplied: @Sendable (any Error) -> Bool
     let nowNs: @Sendable () -> UInt64
-    let tail: ResultTail<Redis>
+    let tail: ResultTail
     let meters: GatewayMetrics
     let logger: Logger
-    private let redis: Redis
+    private let redis: CountedRedis
     private let prefix: String
     /// The requests of every API that wait.
     private let waits: WaitingRequests
@@ -137,7 +137,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     private static var doubtNs: UInt64 { 300_000_000 }
 
     init(
-        records: RequestRecords<Redis>,
+        records: RequestRecords,
         meters: GatewayMetrics,
         logger: Logger,
         inputs: GatewayInputs
@@ -221,7 +221,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
                 state.ledger.forget(request)
                 return member
             }
-            var actions: [WaitingTable<UInt64>.Action] = []
+            var actions: [WaitingTable.Action] = []
             state.table.handle(.left(request), into: &actions)
             state.add(state.ledger.end(request, .left), project: member.send.key.project)
             return member
@@ -259,7 +259,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     }
 
     /// Asks what became of jobs: one that was over before a request waited for it, or was rejected, brings no result.
-    func inquire(_ places: [WaitingTable<UInt64>.Place]) async {
+    func inquire(_ places: [WaitingTable.Place]) async {
         var seen: Set<String> = []
         for place in places where seen.insert("\(place.project) \(place.job)").inserted {
             let producer = FanfareProducer(redis: redis, project: place.project, prefix: prefix)
@@ -268,14 +268,14 @@ final class SendDesk<Redis: RedisSending>: Sendable {
                 handle(.rejected(project: place.project, job: place.job, problem: status.reason ?? "rejected"))
             } else {
                 try? await producer.results(of: status, unreadable: { _ in }) { entry in
-                    handle(ResultTail<Redis>.event(entry, project: place.project))
+                    handle(ResultTail.event(entry, project: place.project))
                 }
             }
         }
     }
 
     /// Asks for a job whose id Redis knew before its push: its results may be there already.
-    func inquireRepeatedly(_ place: WaitingTable<UInt64>.Place) async {
+    func inquireRepeatedly(_ place: WaitingTable.Place) async {
         for _ in 0..<40 {
             try? await Task.sleep(for: .milliseconds(50))
             let isAwaited = state.withLockedValue { $0.table.isAwaited(project: place.project, job: place.job) }
@@ -285,7 +285,7 @@ final class SendDesk<Redis: RedisSending>: Sendable {
     }
 
     /// Whether a status is that of the job which requests wait for, and not of an earlier one with the same id.
-    private func isOfThese(_ place: WaitingTable<UInt64>.Place, _ status: JobStatus) -> Bool {
+    private func isOfThese(_ place: WaitingTable.Place, _ status: JobStatus) -> Bool {
         state.withLockedValue { state in
             state.table.requests(project: place.project, job: place.job).contains { request in
                 state.members[request].map { status.isNew(after: $0.send.earlier) } ?? false
@@ -293,9 +293,9 @@ final class SendDesk<Redis: RedisSending>: Sendable {
         }
     }
 
-    func handle(_ event: WaitingTable<UInt64>.Event) {
+    func handle(_ event: WaitingTable.Event) {
         let ended: [(Member, SendEnd)] = state.withLockedValue { state in
-            var actions: [WaitingTable<UInt64>.Action] = []
+            var actions: [WaitingTable.Action] = []
             state.table.handle(event, into: &actions)
             return actions.compactMap { action in
                 switch action {

@@ -17,7 +17,7 @@ struct RequestedSend {
 }
 
 /// Sends for requests of every API: checks the job, finds its earlier copy, and pushes it.
-struct SendRoute<Redis: RedisSending>: Sendable {
+struct SendRoute: Sendable {
     /// How a request ended.
     enum End {
         /// The job breaks a rule; nothing was sent.
@@ -26,14 +26,14 @@ struct SendRoute<Redis: RedisSending>: Sendable {
         /// The answer of an earlier request, which clients repeat by themselves.
         case answered(ServedAnswer)
         /// The results in the order of the recipients; nil for each that did not come in time.
-        case results(WaitingTable<UInt64>.Place, [ServedResult?])
+        case results(WaitingTable.Place, [ServedResult?])
         case rejected(job: String, problem: String)
         /// Whether the job is in Redis is not known.
         case unknown(job: String)
     }
 
-    let desk: SendDesk<Redis>
-    let served: ServedProjects<Redis>
+    let desk: SendDesk
+    let served: ServedProjects
     /// The checks of a job of a project, as its workers make them.
     let entryCheck: @Sendable (_ project: String) -> EntryCheck
     let waitMs: Int64
@@ -165,7 +165,7 @@ struct SendRoute<Redis: RedisSending>: Sendable {
 extension SendRoute {
     /// A request that waits for the end of its send.
     fileprivate struct Waiting: Sendable {
-        let desk: SendDesk<Redis>
+        let desk: SendDesk
         let request: UInt64
         let project: String
         let answer: @Sendable (End) -> ServedAnswer

@@ -12,7 +12,7 @@ enum ProjectStanding: Equatable, Sendable {
 }
 
 /// Knows which projects workers have ever served, and of which they take no jobs now.
-final class ServedProjects<Redis: RedisSending>: Sendable {
+final class ServedProjects: Sendable {
     private struct State {
         /// Projects that workers have served. Jobs of others would wait for ever.
         var known: Set<String> = []
@@ -20,13 +20,13 @@ final class ServedProjects<Redis: RedisSending>: Sendable {
         var pressures: [String: (cause: String?, untilNs: UInt64)] = [:]
     }
 
-    private let redis: Redis
+    private let redis: CountedRedis
     private let prefix: String
     private let nowNs: @Sendable () -> UInt64
     private let state = NIOLockedValueBox(State())
     private static var pressureNs: UInt64 { 1_000_000_000 }
 
-    init(redis: Redis, prefix: String, nowNs: @escaping @Sendable () -> UInt64) {
+    init(redis: CountedRedis, prefix: String, nowNs: @escaping @Sendable () -> UInt64) {
         (self.redis, self.prefix, self.nowNs) = (redis, prefix, nowNs)
     }
 

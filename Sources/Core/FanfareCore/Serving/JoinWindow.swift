@@ -39,7 +39,10 @@ public struct JoinKey: Hashable, Sendable {
 ///
 /// A window opens with the first request of a key and closes after 5 ms, when it is full, or before a recipient that it
 /// has already: a job has each recipient once.
-public struct JoinWindow<Request: Hashable & Sendable>: Sendable {
+public struct JoinWindow: Sendable {
+    /// The number of a request.
+    public typealias Request = UInt64
+
     /// A job that is to be pushed now.
     public struct Job: Equatable, Sendable {
         public var key: JoinKey

@@ -8,14 +8,14 @@ public struct KeyDigest: Hashable, Sendable, Redacted {
     private let first, second, third, fourth: UInt64
 
     /// - Returns: nil unless there are 32 bytes.
-    public init?(_ bytes: some Collection<UInt8>) {
+    public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
-        var rest = bytes[...]
-        func word() -> UInt64 {
-            defer { rest = rest.dropFirst(8) }
-            return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        func word(at start: Int) -> UInt64 {
+            var word: UInt64 = 0
+            for index in start..<start + 8 { word = word << 8 | UInt64(bytes[index]) }
+            return word
         }
-        (first, second, third, fourth) = (word(), word(), word(), word())
+        (first, second, third, fourth) = (word(at: 0), word(at: 8), word(at: 16), word(at: 24))
     }
 
     /// - Returns: nil unless the text is 64 hexadecimal digits, in either case.

@@ -10,7 +10,10 @@
 ///                   │                      │
 ///                   └──────── left ────────┴──► forgotten
 /// ```
-public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
+public struct WaitingTable: Sendable {
+    /// The number of a request.
+    public typealias Request = UInt64
+
     /// The recipients of a job that a request waits for.
     public struct Place: Equatable, Sendable {
         public var project: String
@@ -26,8 +29,8 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
     public enum Event: Sendable {
         /// A request waits from now on, until a time.
         case wait(Request, Place, deadlineNs: UInt64, isPushed: Bool)
-        /// A job is in Redis.
-        case pushed(project: String, job: String)
+        /// A job is in Redis. Requests whose deadlines are over are answered.
+        case pushed(project: String, job: String, nowNs: UInt64)
         /// Results of a job, with their positions.
         case results(project: String, job: String, [(index: Int64, result: ServedResult)])
         /// No recipient of a job gets a result.
@@ -97,8 +100,11 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         switch event {
         case .wait(let request, let place, let deadlineNs, let isPushed):
             add(request, place, deadlineNs, isPushed)
-        case .pushed(let project, let job):
-            for request in requests(project: project, job: job) { entries[request]?.isPushed = true }
+        case .pushed(let project, let job, let now):
+            for request in requests(project: project, job: job) {
+                entries[request]?.isPushed = true
+                if let entry = entries[request], entry.deadlineNs <= now { answer(request, &actions) }
+            }
         case .results(let project, let job, let results):
             for request in requests[JobName(project: project, job: job)] ?? [] { give(results, to: request, &actions) }
         case .rejected(let project, let job, let problem):
@@ -110,11 +116,14 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
             let due = entries.filter { $0.value.isPushed && $0.value.deadlineNs <= now }.sorted {
                 $0.value.deadlineNs < $1.value.deadlineNs
             }
-            for (request, entry) in due {
-                _ = remove(request)
-                actions.append(.answer(request, entry.place, entry.results.isEmpty ? entry.noResults : entry.results))
-            }
+            for (request, _) in due { answer(request, &actions) }
         }
+    }
+
+    /// With the results that it has.
+    private mutating func answer(_ request: Request, _ actions: inout [Action]) {
+        guard let entry = remove(request) else { return }
+        actions.append(.answer(request, entry.place, entry.results.isEmpty ? entry.noResults : entry.results))
     }
 
     private mutating func add(_ request: Request, _ place: Place, _ deadlineNs: UInt64, _ isPushed: Bool) {
@@ -147,9 +156,7 @@ public struct WaitingTable<Request: Hashable & Sendable>: Sendable {
         }
         let isComplete = entry.missing == 0
         entries[request] = entry
-        guard isComplete else { return }
-        _ = remove(request)
-        actions.append(.answer(request, entry.place, entry.results))
+        if isComplete { answer(request, &actions) }
     }
 
     private mutating func remove(_ request: Request) -> Entry? {

@@ -50,7 +50,7 @@ struct GatewayReload {
 
     private let source: ConfigurationSource
     private let started: Configuration
-    private let gateway: Gateway<RedisClient>
+    private let gateway: Gateway
     private let projects: GatewayProjectSettings
     private let meters: ReloadMeters
     private let logger: Logger
@@ -74,7 +74,7 @@ struct GatewayReload {
         _ started: Configuration,
         _ entries: [GatewayKeys.Entry],
         _ identity: GatewayOptions.Identity?,
-        _ gateway: Gateway<RedisClient>,
+        _ gateway: Gateway,
         _ projects: GatewayProjectSettings,
         _ meters: ReloadMeters,
         _ logger: Logger

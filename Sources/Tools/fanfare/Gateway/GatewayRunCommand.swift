@@ -138,7 +138,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         _ registry: MetricRegistry,
         _ health: GatewayHealth,
         _ logger: Logger
-    ) throws -> Gateway<RedisClient> {
+    ) throws -> Gateway {
         let given = configuration.gateway
         var options = GatewayOptions()
         switch given.listen {
@@ -164,8 +164,14 @@ struct GatewayRunCommand: AsyncParsableCommand {
                 entryCheck: { projects.check(of: $0) },
                 nowNs: { SystemClock.bootNs },
                 nowSeconds: { SystemClock.nowMs / 1_000 },
-                newJobID: { "gw-" + UUID().uuidString.lowercased() }
+                newJobID: Self.newJobID
             )
         )
+    }
+
+    /// 128 random bits.
+    private static func newJobID() -> String {
+        func word() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 36) }
+        return "gw-\(word())-\(word())"
     }
 }

@@ -5,14 +5,14 @@ import Testing
 
 /// Which requests become one job, and when.
 @Suite struct JoinWindowTests {
-    private typealias Job = JoinWindow<Int>.Job
-    private var window = JoinWindow<Int>()
+    private typealias Job = JoinWindow.Job
+    private var window = JoinWindow()
 
     private func key(_ message: String = "{}", key: String = "k") -> JoinKey {
         JoinKey(key: key, project: "p", kind: .token, message: Array(message.utf8))
     }
 
-    private mutating func add(_ request: Int, _ recipients: [String], _ key: JoinKey? = nil, at ms: UInt64 = 0) -> [Job]
+    private mutating func add(_ request: UInt64, _ recipients: [String], _ key: JoinKey? = nil, at ms: UInt64 = 0) -> [Job]
     {
         window.add(request, recipients, to: key ?? self.key(), nowNs: ms * 1_000_000)
     }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test mutating func fullWindowIsPushedAtOnce() {
-        let most = (0..<JoinWindow<Int>.maximumRecipients).map(String.init)
+        let most = (0..<JoinWindow.maximumRecipients).map(String.init)
         #expect(add(1, Array(most.prefix(999))).isEmpty)
         #expect(add(2, ["x"]).map(\.recipients.count) == [1_000] && window.nextNs == nil)
         #expect(add(3, ["y"]).isEmpty)
@@ -71,7 +71,7 @@ import Testing
         }
         #expect(window.remove(2) && !window.remove(2))
         #expect(add(4, ["b"]).isEmpty)
-        let requests: [(Int, Range<Int64>)] = [(1, 0..<1), (3, 1..<2), (4, 2..<3)]
+        let requests: [(UInt64, Range<Int64>)] = [(1, 0..<1), (3, 1..<2), (4, 2..<3)]
         #expect(close(at: 5) == [Job(key: key(), recipients: ["a", "d", "b"], requests: requests)])
         #expect(add(5, ["a"]).isEmpty && window.remove(5) && window.nextNs == nil)
     }

@@ -5,8 +5,8 @@ import Testing
 
 /// When a request that waits is answered, and with which results.
 @Suite struct WaitingTableTests {
-    private typealias Table = WaitingTable<Int>
-    private typealias Place = WaitingTable<Int>.Place
+    private typealias Table = WaitingTable
+    private typealias Place = WaitingTable.Place
     private var table = Table()
 
     private static func result(_ recipient: String, _ status: ResultStatus = .sent) -> ServedResult {
@@ -23,7 +23,7 @@ import Testing
         return actions
     }
 
-    private mutating func wait(_ request: Int, _ place: Place, until ms: UInt64 = 1_000, isPushed: Bool = true) {
+    private mutating func wait(_ request: UInt64, _ place: Place, until ms: UInt64 = 1_000, isPushed: Bool = true) {
         #expect(handle(.wait(request, place, deadlineNs: ms * 1_000_000, isPushed: isPushed)).isEmpty)
     }
 
@@ -81,10 +81,17 @@ import Testing
     @Test mutating func deadlineWaitsForThePush() {
         wait(1, Self.place(0..<1), until: 10, isPushed: false)
         #expect(handle(.passed(nowNs: .max)).isEmpty && table.place(of: 1)?.isPushed == false)
-        #expect(handle(.pushed(project: "p", job: "other")).isEmpty && handle(.passed(nowNs: .max)).isEmpty)
-        #expect(handle(.pushed(project: "p", job: "j")).isEmpty && table.requests(project: "p", job: "j") == [1])
+        #expect(handle(.pushed(project: "p", job: "other", nowNs: 0)).isEmpty && handle(.passed(nowNs: .max)).isEmpty)
+        #expect(handle(.pushed(project: "p", job: "j", nowNs: 0)).isEmpty && table.requests(project: "p", job: "j") == [1])
         #expect(handle(.passed(nowNs: 10_000_000)) == [.answer(1, Self.place(0..<1), [nil])])
         #expect(!table.isAwaited(project: "p"))
+    }
+
+    @Test mutating func pushAnswersRequestsWhoseDeadlineIsOver() {
+        wait(1, Self.place(0..<1), until: 10, isPushed: false)
+        wait(2, Self.place(1..<2), until: 11, isPushed: false)
+        let actions = handle(.pushed(project: "p", job: "j", nowNs: 10_000_000))
+        #expect(actions == [.answer(1, Self.place(0..<1), [nil])])
     }
 
     @Test mutating func rejectedJobAnswersAllItsRequests() {
