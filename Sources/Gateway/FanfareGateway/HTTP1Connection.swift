@@ -13,6 +13,7 @@ final class HTTP1Connection: ChannelDuplexHandler, HTTPWire {
     let loop: any EventLoop
     let answers: WaitingAnswers
     let sent: SentAnswers
+    var key = KnownKey()
     private let clock: RequestClock
     private let peer: String
     private var context: ChannelHandlerContext?

@@ -20,6 +20,7 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     let loop: any EventLoop
     let answers: WaitingAnswers
     let sent: SentAnswers
+    var key = KnownKey()
     private let peer: String
     /// That of a request is for a frame that does not become whole: a stream has a clock of its own.
     private let clocks: ConnectionClocks

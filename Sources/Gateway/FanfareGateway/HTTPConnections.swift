@@ -19,6 +19,8 @@ struct HTTPTimes: Sendable {
     /// Of a connection without requests. Longer than the clients' own (Go: 90 s): a request on a connection that is being
     /// closed is repeated.
     var idle = TimeAmount.seconds(180)
+    /// Until a key is tested again before a body is read.
+    var knownKey = TimeAmount.seconds(1)
 }
 
 /// Makes the handlers of a connection: HTTP/1.1 or HTTP/2, which TLS negotiates or the first bytes show.

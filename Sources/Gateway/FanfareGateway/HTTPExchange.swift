@@ -80,7 +80,7 @@ final class HTTPExchange {
 
     func begin(_ request: WebRequest, isContinueOwed: Bool = false) {
         let responder = wire.server.responder
-        let isKnown = responder.reads(request.headers["authorization"], request.path)
+        let isKnown = wire.key.reads(request, on: wire.server, now: wire.loop.now)
         let streamedBytes = isKnown ? responder.maximumStreamedBytes(request) : nil
         let maximumBytes = isKnown ? streamedBytes ?? responder.maximumBodyBytes(request.path) : 0
         let announced = request.headers["content-length"].flatMap { Int($0) } ?? 0

@@ -9,6 +9,7 @@ protocol HTTPWire: AnyObject {
     var loop: any EventLoop { get }
     var answers: WaitingAnswers { get }
     var sent: SentAnswers { get }
+    var key: KnownKey { get set }
     var isActive: Bool { get }
 
     /// Asks a client that waits for it to send its body.

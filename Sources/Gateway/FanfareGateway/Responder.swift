@@ -1,4 +1,5 @@
 internal import FanfareHTTP
+internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP1
 
@@ -21,6 +22,24 @@ struct Responder: Sendable {
     /// Answers a request whose body is passed on. Is cancelled when the client left.
     var stream: @Sendable (_ head: WebRequest, RequestBody) async -> WebReply = { _, _ in
         WebReply(status: 500, type: nil)
+    }
+}
+
+/// The key of a connection, whose test costs more than the rest of a head.
+struct KnownKey {
+    private var authorization: String?
+    private var end = NIODeadline.distantPast
+
+    /// Whether the body of a request is read. A key that was known a moment ago is not tested again: what answers the request
+    /// tests it.
+    mutating func reads(_ request: WebRequest, on server: HTTPConnections, now: NIODeadline) -> Bool {
+        let authorization = request.headers["authorization"]
+        if authorization != nil, authorization == self.authorization, now < end { return true }
+        let isRead = server.responder.reads(authorization, request.path)
+        if isRead, server.responder.needsKey(request.path) {
+            (self.authorization, end) = (authorization, now + server.times.knownKey)
+        }
+        return isRead
     }
 }
 

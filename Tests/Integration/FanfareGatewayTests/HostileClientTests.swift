@@ -150,6 +150,21 @@ import Testing
         }
     }
 
+    @Test func keyOfAConnectionIsNotTestedForEachRequest() async throws {
+        try await TestServer.run(times: HTTPTimes(knownKey: .hours(1))) { server in
+            let peer = try RawPeer(port: server.port)
+            for path in ["/a", "/stranger", "/b"] {
+                try peer.send(Self.request(path, body: "ab"))
+                #expect(try peer.answer().body == Array("POST \(path) 2".utf8))
+            }
+            #expect(server.keys.all == [TestAnswers.key])
+            // Only this key is known.
+            try peer.send("POST /c HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no\r\nContent-Length: 1\r\n\r\na")
+            #expect(try peer.answer().status == 413)
+            #expect(server.keys.all == [TestAnswers.key, "Bearer no"])
+        }
+    }
+
     @Test func announcedExcessIsAnsweredAtOnce() async throws {
         try await TestServer.run(times: Self.short) { server in
             let peer = try RawPeer(port: server.port)

@@ -44,6 +44,8 @@ struct TestAnswers: Sendable {
     let crossing = DispatchSemaphore(value: 0)
     /// The requests in the order in which their answers were made.
     let requests = Seen<WebRequest>()
+    /// The keys that were tested before a body was read.
+    let keys = Seen<String?>()
     /// How the answers ended.
     let ends = Seen<Bool>()
     /// How streamed bodies ended: their bytes, and the fault.
@@ -56,7 +58,10 @@ struct TestAnswers: Sendable {
     var responder: Responder {
         Responder(
             maximumBodyBytes: { _ in 100_000 },
-            reads: { authorization, path in authorization == Self.key || !needsKey(path) },
+            reads: { authorization, path in
+                keys.add(authorization)
+                return authorization == Self.key || !needsKey(path)
+            },
             needsKey: needsKey,
             respond: { begin($0, $1) },
             maximumStreamedBytes: { $0.path.hasPrefix("/upload") ? 50_000_000 : nil },
