@@ -30,8 +30,13 @@ public enum GatewayPath: Equatable, Sendable {
         }
     }
 
-    /// Clients may write the colon as `%3A`, and repeat slashes.
+    /// Clients may write the colon as `%3A`, and repeat slashes. Most do neither.
     private static func v1Project(_ path: String) -> String? {
+        let (head, tail) = ("/v1/projects/", "/messages:send")
+        if path.hasPrefix(head), path.hasSuffix(tail), path.utf8.count > head.utf8.count + tail.utf8.count {
+            let project = path.utf8.dropFirst(head.utf8.count).dropLast(tail.utf8.count)
+            if project.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }) { return String(project) }
+        }
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
         guard parts.count == 4, let last = decoded(parts[3]), last == "messages:send", decoded(parts[0]) == "v1",
             decoded(parts[1]) == "projects"
