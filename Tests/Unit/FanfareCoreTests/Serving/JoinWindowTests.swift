@@ -12,8 +12,12 @@ import Testing
         JoinKey(key: key, project: "p", kind: .token, message: Array(message.utf8))
     }
 
-    private mutating func add(_ request: UInt64, _ recipients: [String], _ key: JoinKey? = nil, at ms: UInt64 = 0) -> [Job]
-    {
+    private mutating func add(
+        _ request: UInt64,
+        _ recipients: [String],
+        _ key: JoinKey? = nil,
+        at ms: UInt64 = 0
+    ) -> [Job] {
         window.add(request, recipients, to: key ?? self.key(), nowNs: ms * 1_000_000)
     }
 
@@ -36,7 +40,7 @@ import Testing
         others[6].delivery = .atMostOnce
         others[7].expiresAt = 5
         #expect(add(0, ["a"]).isEmpty)
-        for (number, other) in others.enumerated() { #expect(add(number + 1, ["b"], other).isEmpty) }
+        for (number, other) in others.enumerated() { #expect(add(UInt64(number + 1), ["b"], other).isEmpty) }
         #expect(close(at: 5).map(\.requests.count) == Array(repeating: 1, count: 9))
     }
 
@@ -45,7 +49,7 @@ import Testing
         for (number, parent) in parents.enumerated() {
             var key = key()
             key.trace = TraceHeaders(["traceparent": parent])
-            #expect(add(number, ["\(number)"], key).isEmpty)
+            #expect(add(UInt64(number), ["\(number)"], key).isEmpty)
         }
         #expect(close(at: 5).map(\.key.trace?.parent) == [parents[0]])
     }
@@ -66,7 +70,8 @@ import Testing
     }
 
     @Test mutating func requestWhoseClientLeftIsNotSent() {
-        for (request, recipients) in [(1, ["a"]), (2, ["b", "c"]), (3, ["d"])] {
+        let added: [(UInt64, [String])] = [(1, ["a"]), (2, ["b", "c"]), (3, ["d"])]
+        for (request, recipients) in added {
             #expect(add(request, recipients).isEmpty)
         }
         #expect(window.remove(2) && !window.remove(2))
