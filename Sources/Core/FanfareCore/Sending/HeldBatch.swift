@@ -10,6 +10,8 @@ public struct HeldBatch: Sendable {
     public let deliveries: Int
     /// Whether it is run while no other project of this process sends.
     let isQuarantined: Bool
+    /// Whether intake gave it to this worker, in place of a claim: it is the only batch of its job.
+    let isTaken: Bool
     /// Whether one of its recipients may be sent to while the project is blocked.
     let isProbe: Bool
     /// Whether it may have a recipient that FCM refused.
@@ -65,11 +67,12 @@ public struct HeldBatch: Sendable {
     /// The job, if it is compact.
     let compact: CompactJob?
 
-    init(_ claim: Claim, job: Int, startedNs: UInt64) {
+    init(_ claim: Claim, job: Int, isTaken: Bool = false, startedNs: UInt64) {
         source = BatchSource(job: claim.job, batch: claim.batch, epoch: claim.epoch, isManagement: false)
         pass = claim.pass
         deliveries = claim.deliveries
         isQuarantined = claim.isQuarantined
+        self.isTaken = isTaken
         isProbe = claim.isProbe
         self.job = job
         recipients = claim.recipients.map(HeldRecipient.init)

@@ -8,7 +8,7 @@ extension SendMachine {
     mutating func batchTaken(_ claim: Claim, _ job: SendJob) {
         let slot = batches.openNewJob(claim.job)
         load(slot, job)
-        beginBatch(claim, slot)
+        beginBatch(claim, slot, isTaken: true)
     }
 
     /// - Parameter spec: the job's; nil where it has to be asked for.
@@ -21,8 +21,8 @@ extension SendMachine {
         if let spec { loaded(claim.job, spec) } else { actions.append(.loadSpec(job: claim.job)) }
     }
 
-    private mutating func beginBatch(_ claim: Claim, _ job: Int) {
-        let slot = batches.insert(HeldBatch(claim, job: job, startedNs: now.monotonicNs))
+    private mutating func beginBatch(_ claim: Claim, _ job: Int, isTaken: Bool = false) {
+        let slot = batches.insert(HeldBatch(claim, job: job, isTaken: isTaken, startedNs: now.monotonicNs))
         if let ending = claim.ending.flatMap(ResultStatus.init) { batches[job: job].ending = ending }
         if let ending = batches[job: job].ending {
             batches.held[slot].state = batches.held[slot].state.after(.end(ending))

@@ -49,7 +49,7 @@ extension SendMachine {
         queue.removeDone(done) { slot in
             guard unsentCount(slot) == 0 else { return false }
             batches.held[slot].isQueued = false
-            if batches.held[slot].compact == nil { mayHaveLeftWork = true }
+            if !batches.held[slot].isTaken { mayHaveLeftWork = true }
             return true
         }
         swap(&queue, &self.queue)

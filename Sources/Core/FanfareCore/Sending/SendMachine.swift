@@ -82,8 +82,9 @@ public struct SendMachine {
     var isWakeArmed = false
     /// Whether recipients wait for the next access token.
     var awaitsToken = false
-    /// Whether Redis may have work that this worker could not claim before: its last claim had no room, or a batch was sent
-    /// since that was not given to it at intake, one of many jobs that wait for nothing.
+    /// Whether Redis may have work that this worker could not claim before: its last claim had no room, or a batch that it
+    /// had claimed was sent since. A batch that intake gave to the worker proves no such work: intake gives all recipients
+    /// of a job at once, only while no job of one batch waits, and never a fan-out, whose end would free the slot.
     var mayHaveLeftWork = true
 
     /// - Parameters:

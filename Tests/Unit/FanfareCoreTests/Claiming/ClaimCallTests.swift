@@ -57,20 +57,23 @@ import Testing
     }
 
     /// A claim costs Redis more than such a job.
-    @Test func compactJobLeavesNothingToClaim() throws {
-        var rig = rig(maximumInFlight: 2)
+    @Test(arguments: [1, 2]) func jobGivenByIntakeLeavesNothingToClaim(recipients count: Int) throws {
+        var rig = rig(maximumInFlight: 4)
         func sendOne(_ rig: inout MachineRig) -> [String] {
             _ = rig.takeNamed()
-            rig.handle(.permitsLent(1, askedNs: rig.now.monotonicNs))
-            var claim = Claim.of()
-            claim.compact = CompactJob(id: "j", entryID: "", spec: .message(), keepMs: 1, held: "1 1")
-            rig.handle(.batchTaken(claim, SendJob(id: "j", spec: .message(), settings: .init())))
+            rig.handle(.permitsLent(count, askedNs: rig.now.monotonicNs))
+            var claim = Claim.of(count: count)
+            let spec = JobSpec.message(total: count)
+            if count == 1 { claim.compact = CompactJob(id: "j", entryID: "", spec: spec, keepMs: 1, held: "1 1") }
+            rig.handle(.batchTaken(claim, SendJob(id: "j", spec: spec, settings: .init())))
+            let before = rig.requests.count
             rig.send()
+            #expect(rig.requests.count == before + count)
             return rig.takeNamed().filter { $0 == "claim" }
         }
         _ = try ask(&rig)
         #expect(sendOne(&rig).isEmpty)
-        claim(&rig, "fanout", count: 4, .message(total: 2_000))
+        claim(&rig, "fanout", count: 8, .message(total: 2_000))
         #expect(try ask(&rig).wanted == 0)
         #expect(sendOne(&rig) == ["claim"], "the last claim had no room for fan-outs")
     }
