@@ -7,9 +7,12 @@ final class PlainStart: ChannelInboundHandler, RemovableChannelHandler {
 
     /// No method of HTTP/1.1 begins like the preface of HTTP/2.
     private static let preface = Array("PRI ".utf8)
+    /// From a stop until the first bytes: they may be on their way.
+    private static let patience = TimeAmount.seconds(2)
 
     private let addHandlers: (_ isHTTP2: Bool) throws -> Void
     private var first: ByteBuffer?
+    private var ending: Scheduled<Void>?
 
     /// - Parameter addHandlers: adds the handlers of the protocol at the end of the pipeline.
     init(addHandlers: @escaping (_ isHTTP2: Bool) throws -> Void) { self.addHandlers = addHandlers }
@@ -27,6 +30,17 @@ final class PlainStart: ChannelInboundHandler, RemovableChannelHandler {
             return context.close(promise: nil)
         }
         context.fireChannelRead(wrapInboundOut(first))
+        if let ending {
+            ending.cancel()
+            context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent {
+            ending = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { context.close(promise: nil) }
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 }

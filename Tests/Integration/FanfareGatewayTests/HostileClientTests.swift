@@ -233,14 +233,19 @@ import Testing
     }
 
     @Test func requestsThatWaitAreAnsweredBeforeAStop() async throws {
-        try await TestServer.run { server in
+        try await TestServer.run(times: HTTPTimes(wholeRequest: .hours(1))) { server in
             let (waiting, idle) = (try RawPeer(port: server.port), try RawPeer(port: server.port))
+            let (silent, first) = (try RawPeer(port: server.port), try RawPeer(port: server.port))
             try idle.send(Self.request())
             #expect(try idle.answer().status == 200)
             try waiting.send(Self.request("/wait"))
             try TestServer.wait("the request") { server.requests.all.count == 2 }
             server.stop()
             #expect(try idle.readToEnd().isEmpty)
+            try first.send(Self.request())
+            let only = try first.answer()
+            #expect(only.status == 200 && only.headers["connection"] == "close")
+            #expect(try silent.readToEnd().isEmpty, "no request, no wait")
             server.gate.open()
             let answer = try waiting.answer()
             #expect(answer.status == 200 && answer.headers["connection"] == "close")
