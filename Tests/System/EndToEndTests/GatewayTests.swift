@@ -247,6 +247,7 @@ import Testing
         try await withGateway { rig, gateway in
             let waiting = try call(gateway, "sbx-slow-3000-b")
             try await Wait.until("the send to begin") { try await rig.stats().sends > 0 }
+            gateway.process.signal(SIGHUP)
             gateway.process.signal(SIGTERM)
             let last = try await answer(waiting)
             #expect(last.status == 200 && last.body.contains("projects/demo/messages/0:"), "\(last)")

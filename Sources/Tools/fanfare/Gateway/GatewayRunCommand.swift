@@ -26,7 +26,8 @@ struct GatewayRunCommand: AsyncParsableCommand {
             the project, and no credential of Google. Any number of gateways may run.
 
             Make a key for each producer with `fanfare gateway key add`. New and removed keys count within 10 seconds, and so \
-            do changed projects, and another certificate for new connections.
+            do changed projects, and another certificate for new connections. SIGHUP is not needed for that, and does not end \
+            the gateway.
 
             SIGTERM and SIGINT stop: no connection is accepted, and requests that wait are answered. Exits with 0 after \
             that, with 78 if the configuration cannot be used, and with 69 if the address cannot be listened on.
@@ -46,6 +47,8 @@ struct GatewayRunCommand: AsyncParsableCommand {
     var adminListen: String?
 
     func run() async throws {
+        // A terminal that closes, or a habit of other servers, must not cut requests that wait.
+        signal(SIGHUP, SIG_IGN)
         ProcessMemory.makePrivate()
         let source = options.source(["gateway.listen": listen, "gateway.admin_listen": adminListen])
         let configuration = try source.load()
