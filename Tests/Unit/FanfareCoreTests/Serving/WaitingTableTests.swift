@@ -82,7 +82,8 @@ import Testing
         wait(1, Self.place(0..<1), until: 10, isPushed: false)
         #expect(handle(.passed(nowNs: .max)).isEmpty && table.place(of: 1)?.isPushed == false)
         #expect(handle(.pushed(project: "p", job: "other", nowNs: 0)).isEmpty && handle(.passed(nowNs: .max)).isEmpty)
-        #expect(handle(.pushed(project: "p", job: "j", nowNs: 0)).isEmpty && table.requests(project: "p", job: "j") == [1])
+        #expect(handle(.pushed(project: "p", job: "j", nowNs: 0)).isEmpty)
+        #expect(table.requests(project: "p", job: "j") == [1])
         #expect(handle(.passed(nowNs: 10_000_000)) == [.answer(1, Self.place(0..<1), [nil])])
         #expect(!table.isAwaited(project: "p"))
     }
