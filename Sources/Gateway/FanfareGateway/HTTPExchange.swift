@@ -37,6 +37,8 @@ final class HTTPExchange {
     }
 
     private static let droppedBytes = 1_048_576
+    /// The largest body that is answered on the loop: some take a millisecond to parse.
+    private static let bytesOnLoop = 16_384
 
     let wire: any HTTPWire
     /// The root stream for HTTP/1.1.
@@ -203,23 +205,39 @@ final class HTTPExchange {
             let (request, reply) = (intake.request.withoutGzip, wire.answers.reply(to: self))
             let task = Task { reply(await responder.stream(request, body)) }
             cancel = { task.cancel() }
-        } else if isGzip, let share = intake.share {
-            let bound = NIOLoopBound(self, eventLoop: wire.loop)
-            // A large body would stop the other connections of the loop.
-            Task { [request = intake.request, loop = wire.loop] in
-                var request = request.inflated(maximumBytes: maximumBytes, share)
-                request.held = share
-                loop.execute { [request] in bound.value.respond(request) }
-            }
+        } else if let share = intake.share, isGzip || intake.request.body.count > Self.bytesOnLoop {
+            respondOffLoop(intake.request, maximumBytes: maximumBytes, share)
         } else {
             intake.request.held = intake.share
-            respond(isGzip ? intake.request.withoutGzip : intake.request)
+            cancel = responder.respond(
+                isGzip ? intake.request.withoutGzip : intake.request,
+                wire.answers.reply(to: self)
+            )
         }
     }
 
-    private func respond(_ request: WebRequest) {
-        // Otherwise the client left.
-        if phase == .waiting { cancel = wire.server.responder.respond(request, wire.answers.reply(to: self)) }
+    /// Inflates and answers a large request on another thread: on the loop it would stop other connections for up to 100 ms.
+    private func respondOffLoop(_ request: WebRequest, maximumBytes: Int, _ share: BodyShare) {
+        let bound = NIOLoopBound(self, eventLoop: wire.loop)
+        let (responder, reply) = (wire.server.responder, wire.answers.reply(to: self))
+        let task = Task { [loop = wire.loop] in
+            var request = request.inflated(maximumBytes: maximumBytes, share)
+            request.held = share
+            // Otherwise the client left.
+            guard !Task.isCancelled else { return }
+            let leave = responder.respond(request, reply)
+            loop.execute { bound.value.setCancel(leave) }
+        }
+        cancel = { task.cancel() }
+    }
+
+    /// The client may have left in the meantime, or the answer may have come first.
+    private func setCancel(_ leave: @escaping @Sendable () -> Void) {
+        switch phase {
+        case .waiting: cancel = leave
+        case .left: leave()
+        case .reading, .writing, .answered: break
+        }
     }
 
     /// Writes a reply, but for its flush and ``awaitTaken()``, which several replies share.

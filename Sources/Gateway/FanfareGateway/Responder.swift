@@ -13,7 +13,7 @@ struct Responder: Sendable {
     /// Whether a path needs a key. The bodies of the other paths have a limit of their own: strangers hold no memory that
     /// requests with a key need.
     var needsKey: @Sendable (_ path: String) -> Bool = { _ in true }
-    /// Begins the answer of a request whose body was read whole, on its connection's loop.
+    /// Begins the answer of a request whose body was read whole: on its connection's loop, or elsewhere for a large body.
     ///
     /// `answer` is called once, on any thread. What is returned is called if the client leaves before that.
     var respond: @Sendable (WebRequest, _ answer: @escaping @Sendable (WebReply) -> Void) -> @Sendable () -> Void
