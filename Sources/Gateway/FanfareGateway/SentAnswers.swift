@@ -9,8 +9,9 @@ internal import NIOTLS
 /// that acknowledges all bytes says that the peer has read them: with unread ones, its kernel would have reset.
 final class SentAnswers: ChannelInboundHandler {
     typealias InboundIn = NIOAny
+    typealias OutboundOut = ByteBuffer
 
-    /// Longer than a reset takes.
+    /// How long an answer may still be lost after its write: longer than a reset takes.
     private static let patience = TimeAmount.milliseconds(250)
 
     private var answers: [(sentAt: NIODeadline, onEnd: (Bool) -> Void)] = []
@@ -46,12 +47,24 @@ final class SentAnswers: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent { return quiesceOnceWritten(context) }
         let isEnd = event as? ChannelEvent == .inputClosed || event as? TLSUserEvent == .shutdownCompleted
         guard isEnd else { return context.fireUserInboundEventTriggered(event) }
         // The handlers after this one see the end of the channel, which follows.
         guard Self.hasUnreadBytes(context) else { return }
         isBroken = true
         end(isWritten: false)
+    }
+
+    /// Passes a graceful stop on once the kernel has every answer: NIO's handler of HTTP/1.1 then closes a connection without
+    /// requests at once, which drops the answers that a slow client has not read.
+    private func quiesceOnceWritten(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { _ in
+            bound.value.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
     /// Whether the kernel has bytes that the peer's has not acknowledged.

@@ -252,4 +252,44 @@ import Testing
             #expect(try waiting.readToEnd().isEmpty)
         }
     }
+
+    @Test func answerOfASlowReaderIsWholeAfterAStop() async throws {
+        try await TestServer.run { server in
+            let (slow, idle) = (try RawPeer(port: server.port, receiveBuffer: 4_096), try RawPeer(port: server.port))
+            try slow.send(Self.request("/large"))
+            #expect(try slow.read(5) == Array("HTTP/".utf8))
+            try idle.send(Self.request())
+            #expect(try idle.answer().status == 200)
+            server.stop()
+            #expect(try idle.readToEnd().isEmpty)
+            let answer = try slow.answer()
+            #expect(answer.status == 200 && answer.body.count == 30_000_000)
+        }
+    }
+
+    @Test func largeBodyIsAnsweredBesideItsLoop() async throws {
+        try await TestServer.run { server in
+            defer { server.crossing.signal() }
+            let large = try RawPeer(port: server.port)
+            try large.send(Self.request("/crossing", body: String(repeating: "A", count: 90_000)))
+            // Its answer comes before the responder returns.
+            #expect(try large.answer().body == Array("POST /crossing 90000".utf8))
+            // Some of these connections have its loop.
+            for _ in 0..<8 {
+                let peer = try RawPeer(port: server.port)
+                try peer.send(Self.request())
+                #expect(try peer.answer().status == 200)
+            }
+        }
+    }
+
+    @Test func clientOfALargeBodyThatLeavesEndsItsAnswer() async throws {
+        try await TestServer.run { server in
+            let peer = try RawPeer(port: server.port)
+            try peer.send(Self.request("/wait", body: String(repeating: "A", count: 90_000)))
+            try TestServer.wait("the request") { server.requests.all.count == 1 }
+            peer.end()
+            try TestServer.wait("the server to see it") { server.leaves.all == ["/wait"] }
+        }
+    }
 }

@@ -118,6 +118,7 @@ struct TestAnswers: Sendable {
             status: request.isMemoryFull ? 503 : request.isBodyTooLarge ? 413 : request.bodyFault == nil ? 200 : 400
         )
         reply.onEnd = { ends.add($0) }
+        if request.path == "/large" { reply.bytes = [UInt8](repeating: 65, count: 30_000_000) }
         guard request.path == "/pieces" || request.path == "/broken" else { return reply }
         reply.body = { write in
             for piece in 0..<1_000 {
