@@ -96,12 +96,12 @@ struct JobPushes: Sendable {
         let path = "\(request.method) \(request.path)"
         let identity = DuplicateRule.identity(key: key.name, project: project, path: path, body: request.body)
         // An id in the body is that of every producer: pushed again, it is not sent again.
-        guard try await records.isTaken(id, by: identity, project: project),
+        guard try await records.claim(id, for: identity, project: project) == .taken,
             request.headers["idempotency-key"] != nil
         else { return }
         if try await records.status(of: id, project: project)?.isFree == true {
             await records.free(id, project: project)
-            if try await !records.isTaken(id, by: identity, project: project) { return }
+            if try await records.claim(id, for: identity, project: project) != .taken { return }
         }
         throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
     }

@@ -145,12 +145,22 @@ struct RequestRecords: Sendable {
 
     // MARK: Ids of clients
 
-    /// Whether a job's id was given with another request before, as long as workers remember it.
-    func isTaken(_ id: String, by request: [UInt8], project: String) async throws -> Bool {
+    /// Whose a job's id is.
+    enum IDClaim {
+        /// This request's, which is the first to give it.
+        case new
+        /// That of an earlier equal request, which may still be sent.
+        case equal
+        /// That of a request with another key or body.
+        case taken
+    }
+
+    /// Claims a job's id for a request, as long as workers remember it.
+    func claim(_ id: String, for request: [UInt8], project: String) async throws -> IDClaim {
         let fingerprint = Self.hexadecimal(MessageDigest.sha256(request))
         let command = RedisCommand("SET", idKey(id, project), fingerprint, "NX", "GET", "PX", String(dedupeMs))
-        guard let known = try await redis.reply(to: command).string else { return false }
-        return known != fingerprint
+        guard let known = try await redis.reply(to: command).string else { return .new }
+        return known == fingerprint ? .equal : .taken
     }
 
     /// What Redis holds of a job; nil for nothing.
@@ -158,7 +168,7 @@ struct RequestRecords: Sendable {
         try await FanfareProducer(redis: redis, project: project, prefix: prefix).status(of: job)
     }
 
-    /// Frees an id whose job was rejected.
+    /// Frees an id whose job was rejected or not pushed.
     func free(_ id: String, project: String) async {
         _ = try? await redis.reply(to: RedisCommand("DEL", idKey(id, project)))
     }

@@ -7,9 +7,9 @@ internal import StreamWire
 
 /// A send that a request asks for.
 struct WantedSend: Sendable {
-    /// What it has in common with sends that may be in the same job.
+    /// The properties that the sends of one joined job share.
     var key: JoinKey
-    /// At most 1,000.
+    /// The tokens, or one topic, condition or group; at most 1,000.
     var recipients: [String]
     /// The id of a job of its own; nil for a send that may share one.
     var id: String?
@@ -58,14 +58,6 @@ enum SendEnd: Sendable {
     case foreign(job: String)
     /// The client left.
     case left
-
-    /// Whether nothing was sent and nothing will be, so that the id of the job is free again.
-    var sendsNothing: Bool {
-        switch self {
-        case .rejected, .unavailable: true
-        default: false
-        }
-    }
 }
 
 /// Pushes what requests send, in joined jobs, and hands each request its results.
@@ -92,7 +84,7 @@ final class SendDesk: Sendable {
         /// Records to change in Redis, the oldest first, by project.
         var changes: [String: [RequestLedger.Change]] = [:]
         var members: [UInt64: Member] = [:]
-        /// Requests whose sends are being prepared, and whether their clients left.
+        /// Whether the client left, of each request whose send is being prepared.
         var early: [UInt64: Bool] = [:]
         var newest: UInt64 = 0
 
@@ -126,7 +118,7 @@ final class SendDesk: Sendable {
     let logger: Logger
     private let redis: CountedRedis
     private let prefix: String
-    /// The requests of every API that wait.
+    /// Counts the requests of every API that wait.
     private let waits: WaitingRequests
     let newJobID: @Sendable () -> String
     /// Wakes the reading of results when a request begins to wait.

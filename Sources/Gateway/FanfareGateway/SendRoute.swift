@@ -135,27 +135,42 @@ struct SendRoute: Sendable {
         var send = send
         do {
             let standing = try await served.standing(of: waiting.project)
+            var isNew = false
             if standing == .taking {
-                if try await desk.records.isTaken(id, by: identity, project: waiting.project) {
+                let claim = try await desk.records.claim(id, for: identity, project: waiting.project)
+                guard claim != .taken else {
                     return waiting.refuse(.fault(EntryFault("id", "belongs to a request with another key or body")))
                 }
+                isNew = claim == .new
                 send.earlier = try await desk.records.status(of: id, project: waiting.project)
             }
-            begin(send, standing, waiting, id: id)
+            begin(send, standing, waiting) { [isNew] end in
+                switch end {
+                case .rejected: id
+                // An equal request may wait for the job.
+                case .unavailable: isNew ? id : nil
+                default: nil
+                }
+            }
         } catch {
             refuse(waiting, error)
         }
     }
 
-    /// - Parameter id: that the client gave; it is free again if nothing is sent.
-    private func begin(_ send: WantedSend, _ standing: ProjectStanding, _ waiting: Waiting, id: String? = nil) {
+    /// - Parameter freedID: the client's id that is free again after an end; nil for none.
+    private func begin(
+        _ send: WantedSend,
+        _ standing: ProjectStanding,
+        _ waiting: Waiting,
+        freedID: @escaping @Sendable (SendEnd) -> String? = { _ in nil }
+    ) {
         switch standing {
         case .taking: break
         case .unserved: return waiting.refuse(.refused(.project(waiting.project)))
         case .pressed(let cause): return waiting.refuse(.refused(Self.unavailable(cause)))
         }
         desk.send(send, as: waiting.request) { end in
-            guard end.sendsNothing, let id else { return waiting.end(end) }
+            guard let id = freedID(end) else { return waiting.end(end) }
             Task {
                 await waiting.desk.records.free(id, project: waiting.project)
                 waiting.end(end)

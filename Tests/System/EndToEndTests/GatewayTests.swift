@@ -154,6 +154,18 @@ import Testing
         }
     }
 
+    @Test func refusedRepeatLeavesItsKeyToTheRequestThatWaits() async throws {
+        try await withGateway(", max_waiting: 1") { rig, gateway in
+            let (token, key) = ("sbx-slow-3000-key", ["--header", "Idempotency-Key: order-2"])
+            let waiting = try call(gateway, token, key)
+            try await Wait.until("a worker to take the job") { try await rig.job("order-2")["state"] != nil }
+            #expect(try await answer(call(gateway, token, key)).status == 503)
+            #expect(try await answer(waiting).status == 200)
+            let other = try await answer(call(gateway, "another", key))
+            #expect(other.status == 400 && other.body.contains("with another key or body"), "\(other)")
+        }
+    }
+
     @Test func redisThatIsAwayIsA503BeforeAnythingIsSent() async throws {
         try await withGateway { rig, gateway in
             #expect(try await answer(call(gateway, "before")).status == 200)
