@@ -12,7 +12,7 @@ public struct GatewayInputs: Sendable {
     let nowSeconds: @Sendable () -> Int64
     /// A unique id with each call.
     let newJobID: @Sendable () -> String
-    /// The requests of every API that wait.
+    /// Counts the requests of every API that wait.
     let waits: WaitingRequests
 
     /// - Parameter maximumWaiting: requests that may wait at once.

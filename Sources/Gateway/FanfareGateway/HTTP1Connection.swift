@@ -17,7 +17,7 @@ final class HTTP1Connection: ChannelDuplexHandler, HTTPWire {
     private let clock: RequestClock
     private let peer: String
     private var context: ChannelHandlerContext?
-    /// Until its request is whole and answered.
+    /// The exchange whose request is not whole or not answered; nil between requests.
     private var exchange: HTTPExchange?
     private var isHTTP10 = false
     private var keepsAlive = true

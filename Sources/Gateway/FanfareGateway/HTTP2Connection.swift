@@ -22,7 +22,7 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     let sent: SentAnswers
     var key = KnownKey()
     private let peer: String
-    /// That of a request is for a frame that does not become whole: a stream has a clock of its own.
+    /// The clocks of the connection. The one of a request limits the time of a frame: each stream has a clock of its own.
     private let clocks: ConnectionClocks
     private var context: ChannelHandlerContext?
     /// The streams that have not ended, without those that were refused.

@@ -41,7 +41,7 @@ final class HTTPConnections: Sendable {
     let dates = HTTPDateText()
     let open = NIOLockedValueBox(0)
     private let bodies: HeldBodies
-    /// Of requests to paths that need no key.
+    /// The bodies of requests to paths that need no key.
     private let strangersBodies: HeldBodies
 
     /// - Parameter maximumHeldBytes: of the bodies of all requests at once.

@@ -6,7 +6,7 @@ internal import Synchronization
 /// A body counts from its first byte as long as its request is held. One that is alone is always admitted, so that its path's limit
 /// holds.
 final class HeldBodies: Sendable {
-    /// Of a gateway, bytes.
+    /// The limit of a gateway, in bytes.
     static let usualLimit = 67_108_864
 
     private let limit: Int

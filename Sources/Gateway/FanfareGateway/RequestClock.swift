@@ -68,7 +68,7 @@ final class RequestClock {
 /// The clocks of a connection.
 struct ConnectionClocks {
     let request: RequestClock
-    /// Of a connection on which no bytes come or go.
+    /// Ends a connection on which no bytes come or go.
     let idle: RequestClock
 
     init(_ times: HTTPTimes, of channel: any Channel) {
