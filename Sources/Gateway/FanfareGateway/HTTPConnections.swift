@@ -129,6 +129,7 @@ final class HTTPConnections: Sendable {
         let sent = SentAnswers()
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(sent)
+        try pipeline.addHandler(EarlyStreams())
         try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
         try pipeline.addHandler(
             NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)

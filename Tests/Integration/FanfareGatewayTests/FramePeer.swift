@@ -46,14 +46,18 @@ final class FramePeer {
 
     func send(_ frames: Frame...) throws { try send(frames) }
 
-    func send(_ frames: [Frame]) throws {
-        try peer.send(
-            frames.flatMap { frame in
-                Array(withUnsafeBytes(of: UInt32(frame.payload.count).bigEndian, Array.init).dropFirst())
-                    + [frame.type, frame.flags] + withUnsafeBytes(of: frame.stream.bigEndian, Array.init)
-                    + frame.payload
-            }
-        )
+    func send(_ frames: [Frame]) throws { try peer.send(Self.bytes(of: frames)) }
+
+    func sendByteByByte(_ frames: [Frame]) throws {
+        for byte in Self.bytes(of: frames) { try peer.send([byte]) }
+    }
+
+    private static func bytes(of frames: [Frame]) -> [UInt8] {
+        frames.flatMap { frame in
+            Array(withUnsafeBytes(of: UInt32(frame.payload.count).bigEndian, Array.init).dropFirst())
+                + [frame.type, frame.flags] + withUnsafeBytes(of: frame.stream.bigEndian, Array.init)
+                + frame.payload
+        }
     }
 
     /// The HEADERS of a request.

@@ -38,12 +38,35 @@ import Testing
         }
     }
 
-    @Test func hundredStreamsAreServedBeforeTheSettingsAreRead() async throws {
+    /// The HTTP/2 handler would end the connection above 100.
+    @Test(arguments: [100, 250]) func streamsAreServedBeforeTheSettingsAreRead(count: Int) async throws {
         try await TestServer.run { server in
             let peer = try FramePeer(port: server.port)
-            let streams = (0..<100).map { UInt32(2 * $0 + 1) }
-            try peer.send(streams.map { try peer.request($0) })
+            let streams = (0..<count).map { UInt32(2 * $0 + 1) }
+            try peer.send(streams.map { try peer.request($0, "/wait") })
+            try TestServer.wait("the requests") { server.requests.all.count == count }
+            try peer.acknowledge()
+            server.gate.open()
             #expect(try peer.ends(of: streams).values.allSatisfy { $0.type == FramePeer.data })
+            try peer.send(peer.request(1_001))
+            #expect(try peer.ends(of: [1_001])[1_001]?.type == FramePeer.data)
+        }
+    }
+
+    @Test func firstFlightMayComeByteByByte() async throws {
+        try await TestServer.run { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.sendByteByByte([peer.request(1), Frame(type: FramePeer.settings, flags: 1), peer.request(3)])
+            #expect(try peer.ends(of: [1, 3]).values.allSatisfy { $0.type == FramePeer.data })
+        }
+    }
+
+    @Test func secondAcknowledgementEndsTheConnection() async throws {
+        try await TestServer.run { server in
+            let peer = try FramePeer(port: server.port)
+            try peer.acknowledge()
+            try peer.send(Frame(type: FramePeer.settings, flags: 1))
+            #expect(try peer.readToEnd().last { $0.type == FramePeer.goAway }?.code == 1)
         }
     }
 
