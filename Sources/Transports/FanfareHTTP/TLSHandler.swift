@@ -5,7 +5,8 @@ internal import OpenSSLKit
 /// The server's side of TLS on one connection, over OpenSSL.
 ///
 /// Order of a connection: handshake, open, closing, closed. `TLSUserEvent.handshakeCompleted` reports the protocol that
-/// was negotiated. A peer that does not complete the handshake within 30 seconds is disconnected. A close sends what was
+/// was negotiated. A peer that does not complete the handshake within 30 seconds is disconnected, and within five when the
+/// server stops. A close sends what was
 /// written and the close_notify, and waits for the peer's for five seconds: closing a socket with unread bytes resets it,
 /// and the peer would lose the end of what was sent.
 ///
@@ -32,6 +33,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private var didRead = false
     private var closePromise: EventLoopPromise<Void>?
     private var timeout: Scheduled<Void>?
+    private var isStopping = false
 
     init(context: TLSServerContext) throws {
         session = try TLSSession(context: context)
@@ -48,10 +50,21 @@ final class TLSHandler: ChannelDuplexHandler {
         context.fireChannelActive()
     }
 
-    private func awaitHandshake(_ context: ChannelHandlerContext) {
+    /// The server stops. A peer in the middle of its handshake has little time left for it, and then hears of the stop.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent, state == .handshake else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isStopping = true
+        timeout?.cancel()
+        timeout = nil
+        awaitHandshake(context, Self.closePatience)
+    }
+
+    private func awaitHandshake(_ context: ChannelHandlerContext, _ patience: TimeAmount = handshakePatience) {
         guard state == .handshake, timeout == nil else { return }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        timeout = context.eventLoop.scheduleTask(in: Self.handshakePatience) {
+        timeout = context.eventLoop.scheduleTask(in: patience) {
             let (handler, context) = bound.value
             handler.closeSocket(context)
         }
@@ -97,6 +110,7 @@ final class TLSHandler: ChannelDuplexHandler {
             context.fireUserInboundEventTriggered(
                 TLSUserEvent.handshakeCompleted(negotiatedProtocol: session.negotiatedProtocol)
             )
+            if isStopping { context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
             if isFlushed { try encrypt(context) }
         }
         // A handler after this one may close meanwhile; what comes then is dropped, but for the peer's close_notify.

@@ -14,6 +14,7 @@ import Testing
             typealias InboundIn = ByteBuffer
             var isComplete = false
             var errors = 0
+            var stops = 0
             /// What had been sent to the peer when its close_notify was reported.
             var sentAtShutdown: [ByteBuffer?] = []
 
@@ -25,6 +26,7 @@ import Testing
                     sentAtShutdown.append(try? channel?.readOutbound(as: ByteBuffer.self))
                 case nil: break
                 }
+                if event is ChannelShouldQuiesceEvent { stops += 1 }
                 context.fireUserInboundEventTriggered(event)
             }
 
@@ -65,6 +67,7 @@ import Testing
 
         var isComplete: Bool { events.isComplete }
         var errors: Int { events.errors }
+        var stops: Int { events.stops }
         var sentAtShutdown: [ByteBuffer?] { events.sentAtShutdown }
         var reads: Int { socketReads.count }
 
@@ -178,6 +181,26 @@ import Testing
         #expect(connection.channel.isActive)
         connection.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
         #expect(!connection.channel.isActive && connection.errors == 0)
+    }
+
+    @Test func stopEndsAHandshakeAfterFiveSeconds() throws {
+        let connection = try Connection()
+        _ = try connection.client.handshake()
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        connection.channel.embeddedEventLoop.advanceTime(by: .milliseconds(4_999))
+        #expect(connection.channel.isActive)
+        connection.channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(!connection.channel.isActive && connection.errors == 0)
+    }
+
+    @Test func stopDuringAHandshakeIsReportedAfterIt() throws {
+        let connection = try Connection()
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(connection.stops == 0)
+        try connection.shakeHands()
+        #expect(connection.isComplete && connection.stops == 1)
+        connection.channel.embeddedEventLoop.advanceTime(by: .hours(1))
+        #expect(connection.channel.isActive)
     }
 
     @Test func connectionStaysAfterItsHandshake() throws {
