@@ -56,11 +56,13 @@ actor ResultTail {
     }
 
     /// Reads what was written since the last call, but no more than some pages: other projects wait, too.
+    ///
+    /// - Throws: the error of Redis.
     func read(
         _ project: String,
         isAwaited: @Sendable (_ job: String) -> Bool,
         _ handle: @Sendable (WaitingTable.Event) -> Void
-    ) async {
+    ) async throws {
         guard var place = places[project] else { return }
         let keys = ProjectKeys(prefix: prefix, project: project)
         for _ in 0..<Self.pages {
@@ -74,7 +76,7 @@ actor ResultTail {
                 place.results,
                 place.dead
             )
-            guard let reply = try? await redis.reply(to: command) else { return }
+            let reply = try await redis.reply(to: command)
             var isFull = false
             for (stream, entries) in StreamEntry.byStream(reply) {
                 isFull = isFull || entries.count >= Self.page

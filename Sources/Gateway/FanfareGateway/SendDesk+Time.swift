@@ -62,16 +62,21 @@ extension SendDesk {
             let projects = state.withLockedValue { Array($0.table.projects) }
             await tail.forget { project in self.state.withLockedValue { !$0.table.isAwaited(project: project) } }
             if projects.isEmpty { await reading.wait() }
+            var pause = Self.tick
             for project in projects {
-                await tail.read(
-                    project,
-                    isAwaited: { job in
-                        self.state.withLockedValue { $0.table.isAwaited(project: project, job: job) }
-                    }
-                ) { self.handle($0) }
+                do { try await readResults(of: project) } catch { pause = Self.repeatPause }
             }
-            try? await Task.sleep(for: Self.tick)
+            try? await Task.sleep(for: pause)
         }
+    }
+
+    private func readResults(of project: String) async throws {
+        try await tail.read(
+            project,
+            isAwaited: { job in
+                self.state.withLockedValue { $0.table.isAwaited(project: project, job: job) }
+            }
+        ) { self.handle($0) }
     }
 
     /// Writes what became of requests. At the end, what is left is written.

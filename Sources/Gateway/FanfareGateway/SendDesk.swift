@@ -209,7 +209,7 @@ final class SendDesk: Sendable {
                 if state.early[request] != nil { state.early[request] = true }
                 return nil
             }
-            if state.window.remove(request) {
+            if state.table.place(of: request) == nil, state.window.remove(request) {
                 state.ledger.forget(request)
                 return member
             }

@@ -89,7 +89,7 @@ public struct WaitingTable: Sendable {
     }
 
     /// The place of a request that waits, and whether its job is in Redis; nil for every other request.
-    func place(of request: Request) -> (place: Place, isPushed: Bool)? {
+    public func place(of request: Request) -> (place: Place, isPushed: Bool)? {
         entries[request].map { ($0.place, $0.isPushed) }
     }
 
