@@ -32,11 +32,11 @@ import Testing
     /// NAME` finds a new seed. `RareRuleTests` and `LoadSimulationTests` cover the other rules.
     @Test(arguments: [
         (Mutation.acceptOldEpochs, UInt64(52)), (.activateOneMore, 1), (.newestFirst, 3), (.keepSlotForAnswers, 10),
-        (.keepSlotForTail, 177), (.broadcastWithoutTurn, 315), (.lendTooMuch, 6), (.keepPermits, 1_087),
+        (.keepSlotForTail, 193), (.broadcastWithoutTurn, 315), (.lendTooMuch, 6), (.keepPermits, 1_087),
         (.ignoreHold, 13),
-        (.ignoreNews, 7), (.sendPastLease, 22), (.forgetDoubt, 8), (.repeatAtMostOnce, 32), (.loseOrphans, 1),
+        (.ignoreNews, 7), (.sendPastLease, 22), (.forgetDoubt, 21), (.repeatAtMostOnce, 32), (.loseOrphans, 1),
         (.writeTwice, 13), (.singlesLast, 5), (.forgetCrashes, 5), (.runBroadcastSuspects, 61),
-        (.registerAgain, 31), (.closeUnchecked, 52), (.refusedWithoutProof, 4),
+        (.registerAgain, 62), (.closeUnchecked, 52), (.refusedWithoutProof, 4),
         (.markBeforeWrite, 19), (.forgetWatermarks, 32), (.ignoreCanary, 14), (.ignoreRate, 11),
     ])
     func omittedRuleIsDetected(_ mutation: Mutation, seed: UInt64) {
