@@ -25,7 +25,7 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     /// The clocks of the connection. The one of a request limits the time of a frame: each stream has a clock of its own.
     private let clocks: ConnectionClocks
     private var context: ChannelHandlerContext?
-    /// The streams that have not ended, without those that were refused.
+    /// The streams that have not ended, without refused ones.
     private var streams: [HTTP2StreamID: HTTPExchange] = [:]
     /// Streams of this read whose requests may not be whole.
     private var begun: [HTTPExchange] = []

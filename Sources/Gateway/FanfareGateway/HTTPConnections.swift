@@ -56,7 +56,7 @@ final class HTTPConnections: Sendable {
         strangersBodies = HeldBodies(limit: maximumHeldBytes / 8)
     }
 
-    /// The bodies that those of requests to a path count among.
+    /// What counts the bodies of requests to a path.
     func bodies(of path: String) -> HeldBodies { responder.needsKey(path) ? bodies : strangersBodies }
 
     /// Adds the handlers of a plain connection.

@@ -30,7 +30,7 @@ protocol HTTPWire: AnyObject {
     func close()
 }
 
-/// The replies of one connection that wait for its loop. Those of one turn are flushed together.
+/// The replies of one connection that wait for its loop. All replies of one turn are flushed together.
 final class WaitingAnswers: Sendable {
     private let loop: any EventLoop
     private let waiting = NIOLockedValueBox<[(exchange: NIOLoopBound<HTTPExchange>, reply: WebReply)]>([])

@@ -3,7 +3,7 @@ internal import NIOConcurrencyHelpers
 
 /// What a desk does as time passes.
 extension SendDesk {
-    /// Between two ends of windows: those that are nearer are closed together.
+    /// Between two closings of windows: windows whose ends are nearer are closed together.
     private static var windowTick: UInt64 { 1_000_000 }
     /// Between two reads of results, and of changed records.
     private static var tick: Duration { .milliseconds(2) }
