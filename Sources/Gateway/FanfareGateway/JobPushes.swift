@@ -85,7 +85,7 @@ struct JobPushes: Sendable {
         return try await pushAndWait(checked, .milliseconds(waitMs))
     }
 
-    /// An `Idempotency-Key` belongs to one body, until its job ended without an attempt: workers do not remember its id then.
+    /// An `Idempotency-Key` belongs to one body.
     private func checkID(
         _ job: JobRequest,
         _ request: WebRequest,
@@ -99,10 +99,6 @@ struct JobPushes: Sendable {
         guard try await records.claim(id, for: identity, project: project) == .taken,
             request.headers["idempotency-key"] != nil
         else { return }
-        if try await records.status(of: id, project: project)?.isFree == true {
-            await records.free(id, project: project)
-            if try await records.claim(id, for: identity, project: project) != .taken { return }
-        }
         throw ProblemDetails(422, "Idempotency-Key: belongs to a request with another body")
     }
 
@@ -134,11 +130,10 @@ struct JobPushes: Sendable {
         _ id: String,
         _ project: String
     ) async -> Push {
-        let entry = EntryPush(redis: redis, keys: ProjectKeys(prefix: prefix, project: project))
         var doubt = PushDoubt(untilNs: nowNs() + Self.pushNs)
         while true {
             do {
-                try await entry.push(fields, id: id)
+                _ = try await records.push(fields, id: id, project: project)
                 return .pushed
             } catch {
                 logger.warning(
@@ -209,10 +204,6 @@ struct JobPushes: Sendable {
         object["results"] = .array(results)
         return .json(object, headers: [(name: "X-Fanfare-Job", value: status.id)])
     }
-}
-
-extension JobStatus {
-    fileprivate var isFree: Bool { isIDFree || state == .rejected }
 }
 
 extension WebRequest {

@@ -12,26 +12,30 @@ struct RecordScript: Sendable {
         name = MessageDigest.sha1(Array(text.utf8)).hexadecimal
     }
 
-    /// Adds a job and the records of its requests, unless a request has earlier ones to look at: then it answers their
-    /// positions and records, and does nothing.
+    /// Adds a job, the records of its requests and a note of its id, unless a request has earlier ones to look at: then it
+    /// answers their positions and records, and does nothing.
     ///
     /// Nothing to look at are open records of the same gateway: it has their clients. A repeated call whose first one was
     /// run finds its own records, and does nothing.
     ///
-    /// - `KEYS`: the stream of jobs, then the hash of each request.
-    /// - `ARGV`: the beginning of fields whose open records are nothing to look at, milliseconds, the job, then field and
-    ///   record of each request, then the fields of the entry.
+    /// By its note every gateway finds the job while it waits, however many wait before it; see ``ProjectKeys/pushed``.
+    /// Workers read entries in order, so the newest notes, as many as entries wait, belong to entries that no worker has read.
+    /// Each push deletes some of the others. A note that fails does not undo the push.
+    ///
+    /// - `KEYS`: the stream of jobs, the notes, then the hash of each request.
+    /// - `ARGV`: the beginning of fields whose open records are nothing to look at, milliseconds of a record and of the
+    ///   notes, the job, then field and record of each request, then the fields of the entry.
     static let push = RecordScript(
         """
-        local count, first = #KEYS - 1, 4
-        if redis.call('EXISTS', unpack(KEYS, 2)) > 0 then
-          local gateway, job, found = ARGV[1], ' ' .. ARGV[3] .. ' ', {}
+        local count, first, notes = #KEYS - 2, 5, KEYS[2]
+        if count > 0 and redis.call('EXISTS', unpack(KEYS, 3)) > 0 then
+          local gateway, job, found = ARGV[1], ' ' .. ARGV[4] .. ' ', {}
           for i = 1, count do
-            local own = redis.call('HGET', KEYS[i + 1], ARGV[first + 2 * i - 2])
+            local own = redis.call('HGET', KEYS[i + 2], ARGV[first + 2 * i - 2])
             if own and string.find(own, job, 1, true) then return {} end
           end
           for i = 1, count do
-            local known, others = redis.call('HGETALL', KEYS[i + 1]), {}
+            local known, others = redis.call('HGETALL', KEYS[i + 2]), {}
             for f = 1, #known, 2 do
               local field, record = known[f], known[f + 1]
               local own = string.sub(field, 1, #gateway) == gateway and string.sub(record, 1, 5) == 'open '
@@ -45,10 +49,16 @@ struct RecordScript: Sendable {
           if #found > 0 then return found end
         end
         for i = 1, count do
-          redis.call('HSET', KEYS[i + 1], ARGV[first + 2 * i - 2], ARGV[first + 2 * i - 1])
-          redis.call('PEXPIRE', KEYS[i + 1], ARGV[2])
+          redis.call('HSET', KEYS[i + 2], ARGV[first + 2 * i - 2], ARGV[first + 2 * i - 1])
+          redis.call('PEXPIRE', KEYS[i + 2], ARGV[2])
         end
-        redis.call('XADD', KEYS[1], '*', unpack(ARGV, first + 2 * count))
+        local entry = redis.call('XADD', KEYS[1], '*', unpack(ARGV, first + 2 * count))
+        redis.pcall('ZADD', notes, string.match(entry, '%d+'), ARGV[4])
+        redis.pcall('PEXPIRE', notes, ARGV[3])
+        local waiting, noted = redis.pcall('XLEN', KEYS[1]), redis.pcall('ZCARD', notes)
+        if type(waiting) == 'number' and type(noted) == 'number' and noted > waiting then
+          redis.pcall('ZREMRANGEBYRANK', notes, 0, math.min(noted - waiting, 100) - 1)
+        end
         return {}
         """
     )

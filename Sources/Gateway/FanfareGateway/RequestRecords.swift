@@ -1,5 +1,6 @@
 internal import FanfareClient
 internal import FanfareCore
+internal import FanfareModel
 internal import OpenSSLKit
 internal import StreamWire
 
@@ -28,49 +29,40 @@ struct RequestRecords: Sendable {
     private static var lifeMs: Int64 { 1_500 }
     /// Changes in one call.
     private static var maximumChanges: Int { 500 }
+    /// The notes of a project end so long after its last push: 30 days.
+    private static var noteMs: Int64 { 2_592_000_000 }
 
     /// The key of a fingerprint.
     func key(of request: [UInt8], project: String) -> String {
-        base(project) + Self.hexadecimal(MessageDigest.sha256(request))
+        base(project) + MessageDigest.sha256(request).hexadecimal
     }
 
     private func base(_ project: String) -> String {
         ProjectKeys(prefix: prefix, project: project).base + "gateway:"
     }
 
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * bytes.count)
-        let digits = Array("0123456789abcdef".utf8)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
     // MARK: Pushing
 
-    /// Pushes a job and writes the records of its requests in one step. Safe to repeat.
+    /// Pushes a job, writes the records of its requests and notes its id, in one step. Safe to repeat.
     ///
-    /// - Parameter isPatient: false for a request that has waited for an open one of another gateway long enough.
+    /// - Parameters:
+    ///   - fields: of the entry.
+    ///   - records: none for requests that equal ones need not find.
+    ///   - isPatient: false for a request that has waited for an open one of another gateway long enough.
     /// - Returns: the requests that have earlier ones to look at. Then nothing was pushed or written.
     func push(
-        _ job: PushJob,
-        _ records: [Written],
+        _ fields: [(name: String, value: [UInt8])],
+        id: String,
+        _ records: [Written] = [],
         project: String,
-        isPatient: Bool
+        isPatient: Bool = true
     ) async throws -> [Conflict] {
-        let producer = FanfareProducer(redis: redis, project: project, prefix: prefix)
-        guard !records.isEmpty else {
-            _ = try await producer.add(job)
-            return []
-        }
+        let keys = ProjectKeys(prefix: prefix, project: project)
         let ignored = isPatient ? gateway + "." : ""
-        var arguments: [[UInt8]] = [ignored, String(DuplicateRule.recordMs), job.id ?? ""].map { Array($0.utf8) }
+        var arguments = [ignored, String(DuplicateRule.recordMs), String(Self.noteMs), id].map { Array($0.utf8) }
         for (request, _, record) in records { arguments += [field(request), record.text] }
-        for (name, value) in job.fields { arguments += [Array(name.utf8), value] }
-        let reply = try await call(.push, [producer.keys.jobs] + records.map(\.key), arguments)
+        for (name, value) in fields { arguments += [Array(name.utf8), value] }
+        let reply = try await call(.push, [keys.jobs, keys.pushed] + records.map(\.key), arguments)
         return (reply.array ?? []).compactMap { value -> Conflict? in
             guard let parts = value.array, parts.count == 2, let index = parts[0].integer.map(Int.init),
                 records.indices.contains(index)
@@ -155,12 +147,25 @@ struct RequestRecords: Sendable {
         case taken
     }
 
-    /// Claims a job's id for a request, as long as workers remember it.
+    /// Claims a job's id for a request, as long as workers remember it: until its job ended without an attempt.
     func claim(_ id: String, for request: [UInt8], project: String) async throws -> IDClaim {
-        let fingerprint = Self.hexadecimal(MessageDigest.sha256(request))
+        let first = try await claimOnce(id, for: request, project)
+        guard first == .taken, try await status(of: id, project: project)?.hasFreeID == true else { return first }
+        await free(id, project: project)
+        return try await claimOnce(id, for: request, project)
+    }
+
+    private func claimOnce(_ id: String, for request: [UInt8], _ project: String) async throws -> IDClaim {
+        let fingerprint = MessageDigest.sha256(request).hexadecimal
         let command = RedisCommand("SET", idKey(id, project), fingerprint, "NX", "GET", "PX", String(dedupeMs))
         guard let known = try await redis.reply(to: command).string else { return .new }
         return known == fingerprint ? .equal : .taken
+    }
+
+    /// Whether an equal request has claimed a job's id.
+    func isClaimed(_ id: String, by request: [UInt8], project: String) async throws -> Bool {
+        let known = try await redis.reply(to: RedisCommand("GET", idKey(id, project))).string
+        return known == MessageDigest.sha256(request).hexadecimal
     }
 
     /// What Redis holds of a job; nil for nothing.
@@ -191,4 +196,9 @@ struct RequestRecords: Sendable {
         for argument in arguments { command.append(argument) }
         return command
     }
+}
+
+extension JobStatus {
+    /// Whether no recipient had an attempt, so that another job may have the id.
+    fileprivate var hasFreeID: Bool { isIDFree || state == .rejected }
 }

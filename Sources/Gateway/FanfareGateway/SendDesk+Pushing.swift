@@ -59,7 +59,8 @@ extension SendDesk {
         }
         if !early.isEmpty { return early.map { RequestRecords.Conflict(request: $0.request, entries: nil) } }
         return try await records.push(
-            job.key.job(to: job.recipients, id: id, prepared),
+            job.key.job(to: job.recipients, id: id, prepared).fields,
+            id: id,
             written,
             project: project,
             isPatient: isPatient
@@ -187,6 +188,16 @@ extension SendDesk {
             return .records(entries, living: try await records.living(others))
         } catch {
             return .failed
+        }
+    }
+
+    /// Whether equal requests left something to answer with.
+    func isRepeat(of recordKey: String) async -> Bool {
+        switch await look(recordKey, nil) {
+        case .records(let entries, let living):
+            return DuplicateRule.decide(entries, gateway: records.gateway, living: living) != .send
+        case .changing: return true
+        case .failed, .took: return false
         }
     }
 
