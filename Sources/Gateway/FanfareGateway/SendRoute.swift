@@ -134,7 +134,11 @@ struct SendRoute: Sendable {
     private func begin(_ send: WantedSend, _ id: String, _ identity: [UInt8], _ waiting: Waiting) async {
         var send = send
         do {
-            let standing = try await served.standing(of: waiting.project)
+            var standing = try await served.standing(of: waiting.project)
+            // Pushed again, the job is not sent again.
+            if case .pressed = standing, try await desk.records.isClaimed(id, by: identity, project: waiting.project) {
+                standing = .taking
+            }
             var isNew = false
             if standing == .taking {
                 let claim = try await desk.records.claim(id, for: identity, project: waiting.project)
@@ -167,7 +171,15 @@ struct SendRoute: Sendable {
         switch standing {
         case .taking: break
         case .unserved: return waiting.refuse(.refused(.project(waiting.project)))
-        case .pressed(let cause): return waiting.refuse(.refused(Self.unavailable(cause)))
+        case .pressed(let cause):
+            let refusal = End.refused(Self.unavailable(cause))
+            guard let recordKey = send.recordKey else { return waiting.refuse(refusal) }
+            Task {
+                // The answer of an earlier request is nothing new for workers.
+                guard await desk.isRepeat(of: recordKey) else { return waiting.refuse(refusal) }
+                begin(send, .taking, waiting)
+            }
+            return
         }
         desk.send(send, as: waiting.request) { end in
             guard let id = freedID(end) else { return waiting.end(end) }

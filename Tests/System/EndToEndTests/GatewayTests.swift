@@ -188,6 +188,11 @@ import Testing
                 try await rig.client.send(RedisCommand("HGETALL", reports)).array?.compactMap(\.string) ?? []
             }
             try await Wait.until("the worker to report") { try await report().count == 2 }
+            let (slow, keyed) = ("sbx-slow-3000-p", ["--header", "Idempotency-Key: \"once\""])
+            let leaving = ["--leave-after", "1", "--header", "X-Fanfare-Wait: 9000"]
+            _ = try await call(gateway, slow, leaving).wait(seconds: 120)
+            #expect(try await answer(call(gateway, "keyed", keyed)).job == "once")
+            try await Wait.until("the results") { try await rig.entries("results").count == 2 }
             // A worker that runs would measure the pressure itself.
             gateway.worker.signal(SIGKILL)
             _ = try await gateway.worker.wait(seconds: 60)
@@ -207,6 +212,13 @@ import Testing
                 }
             }
             #expect(try await rig.length("jobs") == 0)
+            // A repeat is no new work for workers.
+            let repeated = try await answer(call(gateway, slow))
+            #expect(repeated.status == 200 && repeated.body.contains("projects/demo/messages/"), "\(repeated)")
+            #expect(try await answer(call(gateway, "keyed", keyed)).job == "once")
+            for token in [slow, "keyed"] { #expect(try await rig.deliveries(token).count == 1) }
+            // Pushed again, the job is not sent again.
+            _ = try await rig.client.send(RedisCommand("XTRIM", "fanfare:{demo}:jobs", "MAXLEN", "0"))
             // No worker keeps up the note, and entries can wait in Redis.
             try await setLease("0")
             try await Wait.until("the gateway to push again") { try await answer(call(gateway, "after")).status == 200 }
