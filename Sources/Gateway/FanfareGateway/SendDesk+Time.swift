@@ -5,8 +5,11 @@ internal import NIOConcurrencyHelpers
 extension SendDesk {
     /// Between two closings of windows: windows whose ends are nearer are closed together.
     private static var windowTick: UInt64 { 1_000_000 }
-    /// Between two reads of results, and of changed records.
+    /// Between two reads of results.
     private static var tick: Duration { .milliseconds(2) }
+    /// From the end of a request until its record is changed. An equal request waits for the change meanwhile; more changes in
+    /// a call cost Redis less.
+    private static var recordDelay: Duration { .milliseconds(20) }
     /// Between two looks at deadlines. Each look reads all requests that wait.
     private static var look: Duration { .milliseconds(50) }
     /// Looks between two signs of life: 400 ms.
@@ -83,7 +86,7 @@ extension SendDesk {
     private func writeRecords() async {
         while !Task.isCancelled {
             if state.withLockedValue({ $0.changes.isEmpty }) { await writing.wait() }
-            try? await Task.sleep(for: Self.tick)
+            try? await Task.sleep(for: Self.recordDelay)
             if await !writeChanges() { try? await Task.sleep(for: Self.repeatPause) }
         }
         _ = await writeChanges()

@@ -84,6 +84,8 @@ final class SendDesk: Sendable {
         /// Records to change in Redis, the oldest first, by project.
         var changes: [String: [RequestLedger.Change]] = [:]
         var members: [UInt64: Member] = [:]
+        /// The members whose clients gave the ids of their jobs.
+        var named: Set<UInt64> = []
         /// Whether the client left, of each request whose send is being prepared.
         var early: [UInt64: Bool] = [:]
         var newest: UInt64 = 0
@@ -143,9 +145,10 @@ final class SendDesk: Sendable {
 
     // MARK: Requests
 
-    /// The number of a new request, which ``send(_:as:onEnd:)`` or ``forget(_:)`` follows.
-    func begin() -> UInt64 {
-        state.withLockedValue { state in
+    /// The number of a new request, which ``send(_:as:onEnd:)`` or ``forget(_:)`` follows; nil if as many as may wait do.
+    func begin() -> UInt64? {
+        guard waits.enter() else { return nil }
+        return state.withLockedValue { state in
             state.newest += 1
             state.early[state.newest] = false
             return state.newest
@@ -153,19 +156,25 @@ final class SendDesk: Sendable {
     }
 
     /// A request that sends nothing.
-    func forget(_ request: UInt64) { state.withLockedValue { _ = $0.early.removeValue(forKey: request) } }
+    func forget(_ request: UInt64) {
+        if state.withLockedValue({ $0.early.removeValue(forKey: request) }) != nil { waits.leave() }
+    }
 
     /// Sends, and calls back with the results.
     ///
     /// The caller ends the request with ``end(_:_:project:)`` unless the end is `left`, `answered` or `unavailable`.
     func send(_ send: WantedSend, as request: UInt64, onEnd: @escaping OnEnd) {
         let (jobs, end): ([NamedJob], SendEnd?) = state.withLockedValue { state in
-            if state.early.removeValue(forKey: request) == true { return ([], .left) }
-            guard waits.enter() else {
-                return ([], .unavailable("too many requests wait for their results"))
+            if state.early.removeValue(forKey: request) == true {
+                waits.leave()
+                return ([], .left)
             }
             state.members[request] = Member(send: send, deadlineNs: nowNs() + send.waitNs, onEnd: onEnd)
-            if let key = send.recordKey { state.ledger.enter(request, key: key) }
+            if let key = send.recordKey {
+                state.ledger.enter(request, key: key)
+            } else {
+                state.named.insert(request)
+            }
             return (enter(request, send, &state), nil)
         }
         if let end { return onEnd(end) }
@@ -192,6 +201,7 @@ final class SendDesk: Sendable {
     /// The request waits no more.
     func take(_ request: UInt64, _ state: inout State) -> Member? {
         guard let member = state.members.removeValue(forKey: request) else { return nil }
+        state.named.remove(request)
         waits.leave()
         return member
     }
@@ -239,11 +249,12 @@ final class SendDesk: Sendable {
     func inquireOld(_ asked: inout Set<String>) {
         let now = nowNs()
         let old = state.withLockedValue { state in
-            state.table.places.filter { request, _ in
-                guard let member = state.members[request], member.send.recordKey == nil else { return false }
+            state.named.compactMap { request -> WaitingTable.Place? in
+                guard let member = state.members[request] else { return nil }
                 let leftNs = member.deadlineNs > now ? member.deadlineNs - now : 0
-                return leftNs + Self.doubtNs <= member.send.waitNs
-            }.map(\.place)
+                guard leftNs + Self.doubtNs <= member.send.waitNs else { return nil }
+                return state.table.place(of: request)?.place
+            }
         }
         let new = old.filter { !asked.contains("\($0.project) \($0.job)") }
         asked = Set(old.map { "\($0.project) \($0.job)" })

@@ -96,7 +96,10 @@ struct SendRoute: Sendable {
             tally: call.tally,
             body: request.held
         )
-        let number = desk.begin()
+        guard let number = desk.begin() else {
+            reply(GatewayReply(answer(.refused(Self.unavailable("Too many requests wait for their results.")))))
+            return {}
+        }
         let waiting = Waiting(desk: desk, request: number, project: project, answer: answer, reply: reply)
         if let ownID {
             Task { await begin(send, ownID, identity, waiting) }

@@ -18,6 +18,8 @@ final class ServedProjects: Sendable {
         var known: Set<String> = []
         /// By project: the last cause of backpressure that was read, and until when it counts.
         var pressures: [String: (cause: String?, untilNs: UInt64)] = [:]
+        /// The reads of pressure in flight.
+        var readings: [String: Task<String?, any Error>] = [:]
     }
 
     private let redis: CountedRedis
@@ -58,13 +60,25 @@ final class ServedProjects: Sendable {
         return true
     }
 
-    /// Why workers take no jobs of a project, as a sentence; nil without backpressure. Redis is read once a second.
+    /// Why workers take no jobs of a project, as a sentence; nil without backpressure. Redis is read once a second, for all
+    /// requests together.
     ///
     /// - Throws: the error of Redis.
     func pressure(of project: String) async throws -> String? {
         let now = nowNs()
-        let recent = state.withLockedValue { $0.pressures[project] }
-        if let recent, now < recent.untilNs { return recent.cause }
+        let reading: Task<String?, any Error>? = state.withLockedValue { state in
+            if let recent = state.pressures[project], now < recent.untilNs { return nil }
+            if let reading = state.readings[project] { return reading }
+            let reading = Task { try await readPressure(project, now) }
+            state.readings[project] = reading
+            return reading
+        }
+        guard let reading else { return state.withLockedValue { $0.pressures[project]?.cause } }
+        return try await reading.value
+    }
+
+    private func readPressure(_ project: String, _ now: UInt64) async throws -> String? {
+        defer { state.withLockedValue { $0.readings[project] = nil } }
         let cause = try await readPressure(project).map { "Workers take no jobs of the project: \($0)." }
         state.withLockedValue { $0.pressures[project] = (cause, now + Self.pressureNs) }
         return cause

@@ -93,9 +93,6 @@ public struct WaitingTable: Sendable {
         entries[request].map { ($0.place, $0.isPushed) }
     }
 
-    /// The requests that wait, each with its place. In no order.
-    public var places: [(request: Request, place: Place)] { entries.map { ($0.key, $0.value.place) } }
-
     public mutating func handle(_ event: Event, into actions: inout [Action]) {
         switch event {
         case .wait(let request, let place, let deadlineNs, let isPushed):
