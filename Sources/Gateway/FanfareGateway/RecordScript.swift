@@ -18,9 +18,10 @@ struct RecordScript: Sendable {
     /// Nothing to look at are open records of the same gateway: it has their clients. A repeated call whose first one was
     /// run finds its own records, and does nothing.
     ///
-    /// By its note every gateway finds the job while it waits, however many wait before it; see ``ProjectKeys/pushed``.
-    /// Workers read entries in order, so the newest notes, as many as entries wait, belong to entries that no worker has read.
-    /// Each push deletes some of the others. A note that fails does not undo the push.
+    /// By its note every gateway finds the job while it waits, however many wait before it; see ``ProjectKeys/pushed``. Of a
+    /// few entries, a search finds it without a note. Workers read entries in order, so the newest notes, as many as entries
+    /// wait, belong to entries that no worker has read. Each push deletes some of the others. A note that fails does not undo
+    /// the push.
     ///
     /// - `KEYS`: the stream of jobs, the notes, then the hash of each request.
     /// - `ARGV`: the beginning of fields whose open records are nothing to look at, milliseconds of a record and of the
@@ -53,12 +54,14 @@ struct RecordScript: Sendable {
           redis.call('PEXPIRE', KEYS[i + 2], ARGV[2])
         end
         local entry = redis.call('XADD', KEYS[1], '*', unpack(ARGV, first + 2 * count))
-        redis.pcall('ZADD', notes, string.match(entry, '%d+'), ARGV[4])
-        redis.pcall('PEXPIRE', notes, ARGV[3])
-        local waiting, noted = redis.pcall('XLEN', KEYS[1]), redis.pcall('ZCARD', notes)
-        if type(waiting) == 'number' and type(noted) == 'number' and noted > waiting then
-          redis.pcall('ZREMRANGEBYRANK', notes, 0, math.min(noted - waiting, 100) - 1)
+        local waiting, stale = redis.pcall('XLEN', KEYS[1]), 100
+        if type(waiting) == 'number' and waiting > 500 then
+          redis.pcall('ZADD', notes, string.match(entry, '%d+'), ARGV[4])
+          redis.pcall('PEXPIRE', notes, ARGV[3])
+          local noted = redis.pcall('ZCARD', notes)
+          stale = type(noted) == 'number' and math.min(noted - waiting, 100) or 0
         end
+        if stale > 0 then redis.pcall('ZREMRANGEBYRANK', notes, 0, stale - 1) end
         return {}
         """
     )
