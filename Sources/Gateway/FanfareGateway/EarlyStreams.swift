@@ -21,6 +21,10 @@ final class EarlyStreams: ChannelInboundHandler, RemovableChannelHandler {
     private var isAcknowledged = false
     /// The beginning of a frame's head.
     private var head: ByteBuffer?
+    private let onFrame: () -> Void
+
+    /// - Parameter onFrame: called with the frame that is taken out: it was whole.
+    init(onFrame: @escaping () -> Void) { self.onFrame = onFrame }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
@@ -47,7 +51,8 @@ final class EarlyStreams: ChannelInboundHandler, RemovableChannelHandler {
             if isAcknowledged, next == Self.acknowledgement {
                 bytes.moveReaderIndex(forwardBy: Self.headBytes)
                 passed.writeBuffer(&bytes)
-                context.fireChannelRead(wrapInboundOut(passed))
+                onFrame()
+                if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
                 return context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
             }
             // Of a first frame that is no SETTINGS, the HTTP/2 handler tells the client.

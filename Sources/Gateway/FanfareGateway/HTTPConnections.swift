@@ -129,7 +129,12 @@ final class HTTPConnections: Sendable {
         let sent = SentAnswers()
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(sent)
-        try pipeline.addHandler(EarlyStreams())
+        try pipeline.addHandler(
+            EarlyStreams {
+                clocks.request.stop()
+                clocks.request.awaitNext()
+            }
+        )
         try pipeline.addHandler(AdvertisedStreams(limit: Self.maximumStreams))
         try pipeline.addHandler(
             NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)

@@ -146,14 +146,20 @@ import Testing
 
     @Test func silentConnectionWithoutFramesIsClosed() async throws {
         try await TestServer.run(times: Self.short) { server in
-            let raw = try RawPeer(port: server.port)
-            try raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
             let peer = try FramePeer(port: server.port)
             try peer.acknowledge()
+            try peer.roundTrip()
+            let idle = try FramePeer(port: server.port)
+            try idle.acknowledge()
+            // Ends after the time of the others would be over.
+            let raw = try RawPeer(port: server.port)
+            try raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
             _ = try raw.readToEnd()
             // A connection with frames and without requests may be idle.
-            try peer.send(peer.request(1))
-            #expect(try peer.ends(of: [1])[1]?.type == FramePeer.data)
+            for peer in [peer, idle] {
+                try peer.send(peer.request(1))
+                #expect(try peer.ends(of: [1])[1]?.type == FramePeer.data)
+            }
         }
     }
 
