@@ -59,7 +59,10 @@ struct JobPushes: Sendable {
     /// - Throws: a `ProblemDetails`, or the error of Redis before anything is there.
     func answer(_ request: WebRequest, _ key: GatewayKey, _ project: String) async throws -> WebReply {
         if let refusal = request.bodyRefusal(JobRequest.maximumBytes) { return WebReply(refusal.problem) }
-        guard request.isJSON else { return WebReply(GatewayError.mediaType.problem) }
+        guard request.isJSON else {
+            // curl sends a form's type unless it is told otherwise.
+            throw ProblemDetails(415, "Content-Type: must be \(OwnRoute.json)")
+        }
         let query = try QueryParameters(request.queryText, ["check", "wait"])
         let waitMs = try query.number("wait", in: 0...60_000) ?? 0
         let isCheck = try query.flag("check")

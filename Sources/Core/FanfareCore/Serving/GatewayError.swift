@@ -57,7 +57,7 @@ public enum GatewayError: Equatable, Sendable {
         case .method(let allowed): return other(405, "Method not allowed; this path takes \(allowed).")
         case .tooLarge(let bytes): return other(413, "The request is too large: at most \(bytes) bytes.")
         case .malformedBody(let fault): return GoogleError(.invalidArgument, "The body is \(fault).")
-        case .mediaType: return other(415, "The body must be JSON, as it is or with gzip.")
+        case .mediaType: return other(415, "Content-Encoding: must be gzip or left out.")
         case .rate: return GoogleError(.resourceExhausted, "The key's rate of requests is exceeded.")
         case .unavailable(let cause, _): return GoogleError(.unavailable, cause)
         }
