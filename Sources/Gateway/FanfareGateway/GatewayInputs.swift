@@ -15,7 +15,7 @@ public struct GatewayInputs: Sendable {
     /// Counts the requests of every API that wait.
     let waits: WaitingRequests
 
-    /// - Parameter maximumWaiting: requests that may wait at once.
+    /// - Parameter maximumWaiting: requests that may wait at once; more get 503.
     public init(
         maximumWaiting: Int,
         mayBeApplied: @escaping @Sendable (any Error) -> Bool,

@@ -19,8 +19,6 @@ public struct GatewayOptions: Sendable {
     public var isBehindProxy = false
     /// How long a send waits for its result, milliseconds, 0 to 60,000.
     public var waitMs: Int64 = 4_000
-    /// Requests that wait at once; more get 503.
-    public var maximumWaiting = 20_000
     public var maximumConnections = 10_000
     /// How long workers remember the id of a job, milliseconds.
     public var dedupeMs: Int64 = 86_400_000

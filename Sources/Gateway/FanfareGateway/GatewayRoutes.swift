@@ -85,10 +85,7 @@ struct GatewayRoutes: Sendable {
         _ tally: RequestTally,
         _ reply: @escaping @Sendable (GatewayReply) -> Void
     ) -> @Sendable () -> Void {
-        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
-            reply(GatewayReply(answer))
-            return {}
-        }
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void { GatewayReply(answer).end(reply) }
         switch path {
         case .v1(let project):
             do throws(KeyFault) {
@@ -115,8 +112,7 @@ struct GatewayRoutes: Sendable {
         _ reply: @escaping @Sendable (GatewayReply) -> Void
     ) -> @Sendable () -> Void {
         func refuse(_ error: GatewayError) -> @Sendable () -> Void {
-            reply(GatewayReply(ManagementAnswer.refusal(error, route: route)))
-            return {}
+            GatewayReply(ManagementAnswer.refusal(error, route: route)).end(reply)
         }
         guard route.methods.contains(request.method) else {
             return refuse(.method(allowed: route.methods.joined(separator: ", ")))
@@ -138,10 +134,7 @@ struct GatewayRoutes: Sendable {
         _ tally: RequestTally,
         _ reply: @escaping @Sendable (GatewayReply) -> Void
     ) -> @Sendable () -> Void {
-        func refuse(_ error: GatewayError) -> @Sendable () -> Void {
-            reply(GatewayReply(error.legacyAnswer))
-            return {}
-        }
+        func refuse(_ error: GatewayError) -> @Sendable () -> Void { GatewayReply(error.legacyAnswer).end(reply) }
         guard request.method == "POST" else { return refuse(.method(allowed: "POST")) }
         do throws(KeyFault) {
             let key = try admit(request, tally)

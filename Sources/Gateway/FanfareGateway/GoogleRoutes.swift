@@ -9,10 +9,7 @@ struct V1Route: Sendable {
 
     /// See ``SendRoute/send(_:_:answer:reply:)``.
     func begin(_ call: SendCall, _ reply: @escaping @Sendable (GatewayReply) -> Void) -> @Sendable () -> Void {
-        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
-            reply(GatewayReply(answer))
-            return {}
-        }
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void { GatewayReply(answer).end(reply) }
         if let refusal = call.request.bodyRefusal(V1Request.maximumBytes) { return end(refusal.v1Answer) }
         let wanted: RequestedSend
         do throws(V1Fault) {
@@ -58,10 +55,7 @@ struct LegacyRoute: Sendable {
 
     /// See ``SendRoute/send(_:_:answer:reply:)``.
     func begin(_ call: SendCall, _ reply: @escaping @Sendable (GatewayReply) -> Void) -> @Sendable () -> Void {
-        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
-            reply(GatewayReply(answer))
-            return {}
-        }
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void { GatewayReply(answer).end(reply) }
         let request = call.request
         if let refusal = request.bodyRefusal(Self.maximumBytes) { return end(refusal.legacyAnswer) }
         var message: LegacyRequest

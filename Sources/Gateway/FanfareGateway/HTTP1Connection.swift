@@ -108,7 +108,7 @@ final class HTTP1Connection: ChannelDuplexHandler, HTTPWire {
 
     func flush() { context?.flush() }
 
-    func goesOn(after exchange: HTTPExchange) -> Bool {
+    func staysOpen(after exchange: HTTPExchange) -> Bool {
         self.exchange = nil
         clock.awaitNext()
         return keepsAlive && !isEnding

@@ -184,7 +184,7 @@ final class HTTP2Connection: ChannelInboundHandler, HTTPWire {
     func flush() { context?.flush() }
 
     /// The stream ends with its answer.
-    func goesOn(after exchange: HTTPExchange) -> Bool { true }
+    func staysOpen(after exchange: HTTPExchange) -> Bool { true }
 
     func endedAfterItsAnswer(_ exchange: HTTPExchange) {}
 

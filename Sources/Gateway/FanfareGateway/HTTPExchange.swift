@@ -298,7 +298,7 @@ final class HTTPExchange {
             guard let onEnd else { return }
             if isWritten { sent.add(onEnd, on: loop) } else { onEnd(false) }
         }
-        if isWhole { closesOnceTaken = !wire.goesOn(after: self) } else { dropRest() }
+        if isWhole { closesOnceTaken = !wire.staysOpen(after: self) } else { dropRest() }
         // The next request may come within the write.
         wire.writeBody(bytes, isEnd: true, of: self, written)
     }

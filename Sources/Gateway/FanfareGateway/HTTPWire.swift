@@ -22,7 +22,7 @@ protocol HTTPWire: AnyObject {
     func flush()
     /// The end of an answer to a whole request follows.
     /// - Returns: false if the connection closes then.
-    func goesOn(after exchange: HTTPExchange) -> Bool
+    func staysOpen(after exchange: HTTPExchange) -> Bool
     /// A request that was answered before its end has ended.
     func endedAfterItsAnswer(_ exchange: HTTPExchange)
     /// Ends a stream with a code, or the connection of HTTP/1.1.

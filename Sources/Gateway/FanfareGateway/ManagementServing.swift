@@ -13,10 +13,7 @@ struct ManagementServing: Sendable {
         _ route: ManagementRoute,
         _ reply: @escaping @Sendable (GatewayReply) -> Void
     ) -> @Sendable () -> Void {
-        func end(_ answer: ServedAnswer) -> @Sendable () -> Void {
-            reply(GatewayReply(answer))
-            return {}
-        }
+        func end(_ answer: ServedAnswer) -> @Sendable () -> Void { GatewayReply(answer).end(reply) }
         let (request, project) = (sendCall.request, sendCall.project)
         if let cause = request.bodyRefusal(LegacyRoute.maximumBytes) {
             return end(ManagementAnswer.refusal(cause, route: route))

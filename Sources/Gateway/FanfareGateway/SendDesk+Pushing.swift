@@ -160,7 +160,7 @@ extension SendDesk {
                     event = .failed
                 }
             case .send(let isPatient):
-                guard let member else { continue }
+                guard let member else { return forget(unsent: request) }
                 let job = Self.job(of: request, member.send)
                 let id = member.send.id ?? newJobID()
                 state.withLockedValue { $0.enter(job, id: id) }
@@ -168,7 +168,7 @@ extension SendDesk {
             case .answer(let answer): return answerAgain(request, answer)
             case .wait(let place): return await wait(request, at: place, in: project)
             case .end(let place):
-                guard let member else { continue }
+                guard let member else { return forget(unsent: request) }
                 let cause = SendEnd.unavailable("an equal request waits for its answer")
                 return end(Self.job(of: request, member.send), with: place.map { .unknown(job: $0.job) } ?? cause)
             case .forget: return forget(unsent: request)

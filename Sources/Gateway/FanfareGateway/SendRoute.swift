@@ -39,27 +39,16 @@ struct SendRoute: Sendable {
     let entryCheck: @Sendable (_ project: String) -> EntryCheck
     let waitMs: Int64
     let logger: Logger
-    /// What tokens were sent a moment ago, and breaks no rule.
+    /// Messages to tokens that were sent a moment ago and break no rule.
     private let checked = NIOLockedValueBox<Set<JoinKey>>([])
     private static let maximumChecked = 64
     private static let maximumKeptBytes = 4_096
-
-    init(
-        desk: SendDesk,
-        served: ServedProjects,
-        entryCheck: @escaping @Sendable (_ project: String) -> EntryCheck,
-        waitMs: Int64,
-        logger: Logger
-    ) {
-        (self.desk, self.served, self.entryCheck) = (desk, served, entryCheck)
-        (self.waitMs, self.logger) = (waitMs, logger)
-    }
 
     func options(_ request: WebRequest, _ key: GatewayKey) throws(V1Fault) -> SendOptions {
         try SendOptions(request.headers, maximumPriority: key.maximumPriority, waitMs: waitMs)
     }
 
-    /// Begins a send. Nothing of the request is held while it waits for its results.
+    /// Begins a send. While the request waits for its results, only its recipients are held.
     ///
     /// - Parameters:
     ///   - answer: makes the answer.
@@ -75,8 +64,7 @@ struct SendRoute: Sendable {
         let join = Self.joinKey(wanted, key, project)
         let ownID = wanted.options.idempotencyKey
         do throws(EntryFault) { try check(wanted, join, id: ownID) } catch {
-            reply(GatewayReply(answer(.fault(error))))
-            return {}
+            return GatewayReply(answer(.fault(error))).end(reply)
         }
         let identity = DuplicateRule.identity(
             key: key.name,
@@ -97,8 +85,8 @@ struct SendRoute: Sendable {
             body: request.held
         )
         guard let number = desk.begin() else {
-            reply(GatewayReply(answer(.refused(Self.unavailable("Too many requests wait for their results.")))))
-            return {}
+            let refusal = Self.unavailable("Too many requests wait for their results.")
+            return GatewayReply(answer(.refused(refusal))).end(reply)
         }
         let waiting = Waiting(desk: desk, request: number, project: project, answer: answer, reply: reply)
         if let ownID {
@@ -275,5 +263,13 @@ struct GatewayReply: Sendable {
 
     init(_ answer: ServedAnswer, onEnd: (@Sendable (_ isWritten: Bool) -> Void)? = nil) {
         (self.answer, self.onEnd) = (answer, onEnd)
+    }
+
+    /// Ends a request at once.
+    ///
+    /// - Returns: what to call when the client leaves: nothing is to be done then.
+    func end(_ reply: (GatewayReply) -> Void) -> @Sendable () -> Void {
+        reply(self)
+        return {}
     }
 }

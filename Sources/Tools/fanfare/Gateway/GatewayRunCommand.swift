@@ -150,7 +150,7 @@ struct GatewayRunCommand: AsyncParsableCommand {
         case .unix(let path): options.address = .unix(path: path)
         }
         (options.isBehindProxy, options.waitMs) = (given.isBehindProxy, given.waitMs)
-        (options.maximumWaiting, options.maximumConnections) = (given.maximumWaiting, given.maximumConnections)
+        options.maximumConnections = given.maximumConnections
         options.prefix = configuration.prefix
         options.dedupeMs = configuration.retention.dedupeHours * 3_600_000
         options.identity = identity
